@@ -1,0 +1,34 @@
+# `make demo` and `make test` set up all they need in .venv, once; Python 3.10+ and make are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint types docs clean
+.DEFAULT_GOAL := demo
+
+# The environment is made anew only when what it is made from has changed.
+.venv/ready: pyproject.toml constraints.txt
+	@echo "Setting up .venv (once) ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@
+
+demo: .venv/ready
+	@$(BIN)/expunge plan --epsilon 30 --delta 1e-5 --proximity 0.5 --clip 5000 --step-size 1e-4 \
+	  --weight-decay 100 --steps 1 --blocks 4 --parameters 4364554
+
+# The data and vectors that some tests read; those tests say so and skip where EXPUNGE_SHARED is unset.
+test: .venv/ready
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: .venv/ready
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: .venv/ready
+	@$(BIN)/basedpyright
+
+docs: .venv/ready
+	@$(BIN)/mkdocs build --strict --quiet
+
+clean:
+	rm -rf .venv site demo .pytest_cache .ruff_cache .hypothesis

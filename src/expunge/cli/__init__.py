@@ -1,0 +1,1 @@
+"""The command line: thin. It parses, calls, prints."""

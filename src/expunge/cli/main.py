@@ -1,0 +1,48 @@
+"""`expunge …`: finds the command, and turns what goes wrong into one line and an exit code.
+
+0 success · 1 a check failed, so there is no certificate · 2 wrong use
+"""
+
+import sys
+
+from cyclopts import App, CycloptsError, Parameter
+
+from .. import __version__
+from ..errors import CertificationError, ExpungeError
+
+app = App(
+    name="expunge",
+    help="Certified machine unlearning for PyTorch.",
+    version=__version__,
+    version_flags=["--version"],
+    default_parameter=Parameter(negative=()),
+)
+app.command("expunge.cli.account:account")
+app.command("expunge.cli.plan:plan")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    try:
+        app(arguments, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        return _fail(2, f"{' '.join(str(error).split())} See: expunge {_command(arguments)}--help")
+    except CertificationError as error:
+        return _fail(1, str(error))
+    except ExpungeError as error:
+        return _fail(2, str(error))
+    except KeyboardInterrupt:
+        return _fail(130, "interrupted.")
+    except BrokenPipeError:
+        sys.stderr.close()
+    return 0
+
+
+def _fail(code: int, message: str) -> int:
+    print(f"expunge: {message}", file=sys.stderr)
+    return code
+
+
+def _command(arguments: list[str] | None) -> str:
+    words = sys.argv[1:] if arguments is None else arguments
+    return f"{words[0]} " if words and not words[0].startswith("-") else ""

@@ -1,0 +1,39 @@
+"""How answers look: one JSON object for machines, aligned lines and tables for people."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def print_json(answer: Mapping[str, Any]) -> None:
+    """One object on standard output; NaN and Infinity have no place in it."""
+    json.dump(answer, sys.stdout, indent=2, allow_nan=False)
+    print()
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A small right-aligned table."""
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False).print(table)
+
+
+def print_facts(facts: Iterable[tuple[str, str]]) -> None:
+    """Name and value, a line each."""
+    facts = list(facts)
+    width = max(len(name) for name, _ in facts)
+    console = Console(highlight=False)
+    for name, value in facts:
+        console.print(f"[dim]{name:<{width}}[/dim]  {value}", soft_wrap=True)
+
+
+def figure(value: float) -> str:
+    """A number as people read it: five significant digits."""
+    return f"{value:.5g}"
