@@ -1,5 +1,84 @@
-"""Expunge: certified machine unlearning for PyTorch."""
+"""Expunge: certified machine unlearning for PyTorch.
 
+Names are loaded when they are first used, so that the accountant and the command line never wait for torch.
+"""
+
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from .errors import (
+    BudgetError,
+    BufferError,
+    CertificationError,
+    ConfigError,
+    CoverageError,
+    DataError,
+    ExpungeError,
+    ProximityError,
+)
+
+if TYPE_CHECKING:
+    from . import accounting
+    from .accounting import Proximity
+    from .api import Outcome, plan, recertify, unlearn, verify
+    from .certificate import Certificate
+    from .planning import Plan
+    from .subspaces import Custom, FastRotation, HeadBody, LayerCycle, Permutation, RandomRotation, Whole
+    from .unlearning import FineTune, RichMeter
 
 __version__ = version("expunge")
+
+_HOME = {
+    **dict.fromkeys(("plan", "unlearn", "verify", "recertify", "Outcome"), "api"),
+    **dict.fromkeys(
+        ("Custom", "FastRotation", "HeadBody", "LayerCycle", "Permutation", "RandomRotation", "Whole"), "subspaces"
+    ),
+    **dict.fromkeys(("FineTune", "RichMeter"), "unlearning"),
+    "Certificate": "certificate",
+    "Plan": "planning",
+    "Proximity": "accounting",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("accounting", "certificate", "planning", "subspaces", "unlearning"):
+        return import_module(f".{name}", __name__)
+    if name in _HOME:
+        return getattr(import_module(f".{_HOME[name]}", __name__), name)
+    raise AttributeError(f"module 'expunge' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})
+
+
+__all__ = [
+    "BudgetError",
+    "BufferError",
+    "Certificate",
+    "CertificationError",
+    "ConfigError",
+    "CoverageError",
+    "Custom",
+    "DataError",
+    "ExpungeError",
+    "FastRotation",
+    "FineTune",
+    "HeadBody",
+    "LayerCycle",
+    "Outcome",
+    "Permutation",
+    "Plan",
+    "Proximity",
+    "ProximityError",
+    "RandomRotation",
+    "RichMeter",
+    "Whole",
+    "__version__",
+    "accounting",
+    "plan",
+    "recertify",
+    "unlearn",
+    "verify",
+]

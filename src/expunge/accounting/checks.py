@@ -7,8 +7,8 @@ from typing import SupportsIndex
 
 from ..errors import ConfigError
 
-LARGEST = 1e100  # beyond it a square overflows, and no honest mechanism lives there
-SMALLEST = 1e-100
+LARGEST = 1e40  # no honest mechanism lives beyond these, and within them no product or square leaves the floats
+SMALLEST = 1e-40
 
 
 def number(
@@ -34,6 +34,12 @@ def number(
     return result
 
 
+def distance(name: str, value: object) -> float:
+    """A gap: zero, or far enough above it that no product of it underflows (rounded up)."""
+    result = number(name, value, least=0.0)
+    return max(result, SMALLEST) if result > 0.0 else 0.0
+
+
 def whole(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
     """`value` as an int (True, 2.5 and "3" are not)."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
@@ -47,7 +53,7 @@ def whole(name: str, value: object, *, least: int = 1, most: int | None = None) 
 
 def probability(name: str, value: object) -> float:
     """A number strictly between 0 and 1."""
-    return number(name, value, above=0.0, below=1.0, most=None)
+    return number(name, value, least=1e-300, below=1.0, most=None)
 
 
 def _show(value: object) -> str:
@@ -59,6 +65,6 @@ def _range(least: float | None, above: float | None, most: float | None, below: 
     parts = [
         f"{word} {bound:g}"
         for word, bound in (("at least", least), ("above", above), ("below", below), ("at most", most))
-        if bound is not None and bound < LARGEST
+        if bound is not None
     ]
     return "a finite number" + (", " + " and ".join(parts) if parts else "")

@@ -1,7 +1,8 @@
 """Runs that add up, each way of adding named for what it is. (Steps and blocks of one run: `split.mu`.)"""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from statistics import NormalDist
 
 from ..errors import ConfigError
 from .checks import number
@@ -22,6 +23,30 @@ def successive_requests(mus: Iterable[float]) -> float:
     """
     values = _checked(mus)
     return up(math.fsum(values), len(values))
+
+
+def successive_failure(mus: Sequence[float], failures: Sequence[float]) -> float:
+    """What the proximities' failures ϱ_i add to δ over successive requests with costs μ_i, in either direction.
+
+    A failure in a later hop is seen through the earlier ones, where F_μ(p) = Φ(Φ⁻¹(p) + μ) bounds what probability p can
+    become: ϱ₁ + F_{μ₁}(ϱ₂) + F_{μ₁+μ₂}(ϱ₃) + …, and the same from the other end. For one request it is ϱ.
+    """
+    costs = _checked(mus)
+    values = [number(f"failures[{i}]", value, least=0.0, below=1.0) for i, value in enumerate(failures)]
+    if len(values) != len(costs):
+        raise ConfigError(f"failures must have one value per request: got {len(values)} for {len(costs)}.")
+    if len(values) == 1:
+        return values[0]
+    return min(1.0, max(_seen_through(costs, values), _seen_through(costs[::-1], values[::-1])))
+
+
+def _seen_through(costs: Sequence[float], failures: Sequence[float]) -> float:
+    total, before, normal = 0.0, 0.0, NormalDist()
+    for cost, failure in zip(costs, failures, strict=True):
+        if failure > 0.0:
+            total += failure if before == 0.0 else normal.cdf(normal.inv_cdf(failure) + before) * (1.0 + 1e-9)
+        before += cost
+    return total
 
 
 def _checked(mus: Iterable[float]) -> list[float]:

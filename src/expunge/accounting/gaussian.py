@@ -9,7 +9,7 @@ small μ, where the two nearly cancel, φ(a) ∫_a^b (1 − x M(x)) dx. Nothing 
 import math
 
 from . import renyi
-from .checks import number, probability
+from .checks import distance, number, probability
 from .mills import ROOT_TWO_PI, mills, mills_slope
 from .rounding import MARGIN, down, largest, smallest, up
 
@@ -33,7 +33,7 @@ def mu(epsilon: float, delta: float) -> float:
 
 def epsilon(mu: float, delta: float) -> float:
     """The smallest ε with (ε, δ) for a μ-GDP run, rounded up."""
-    mu = number("mu", mu, least=0.0, most=LARGEST_MU)
+    mu = number("mu", distance("mu", mu), most=LARGEST_MU)
     delta = probability("delta", delta)
     target = math.log(delta)
     if _log_delta(mu, 0.0) <= target:
@@ -43,7 +43,7 @@ def epsilon(mu: float, delta: float) -> float:
 
 def delta(mu: float, epsilon: float) -> float:
     """The smallest δ with (ε, δ) for a μ-GDP run, rounded up."""
-    mu = number("mu", mu, least=0.0, most=LARGEST_MU)
+    mu = number("mu", distance("mu", mu), most=LARGEST_MU)
     epsilon = number("epsilon", epsilon, least=0.0, most=LARGEST_EPSILON)
     if mu == 0.0:
         return 0.0

@@ -17,6 +17,7 @@ from typing import Any, cast
 from ..errors import ConfigError, DataError
 from .checks import whole
 from .mechanism import MOST_STEPS, Block, Step, as_blocks
+from .proximity import Proximity
 
 SCHEMA = "expunge.ledger/1"
 LARGEST_FILE = 64 * 2**20
@@ -47,8 +48,9 @@ def read_text(path: str | Path) -> bytes:
     try:
         with Path(path).open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}. Check the path.") from error
+    except (OSError, ValueError) as error:  # a ValueError where no file can have that name
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DataError(f"cannot read {str(path)[:200]!r}: {reason}. Check the path.") from error
     if len(content) > LARGEST_FILE:
         raise DataError(f"{path} is larger than {LARGEST_FILE >> 20} MiB, so it is no ledger. Check the path.")
     return content
@@ -86,6 +88,14 @@ def read_blocks(records: object) -> tuple[Block, ...]:
         with _located(f"blocks[{i}]"):
             blocks.append(Block(tuple(steps), record.get("dimension")))
     return tuple(blocks)
+
+
+def read_proximity(item: object) -> Proximity:
+    """A proximity from plain JSON values."""
+    optional = ("assumptions", "entry", "requests")
+    record = read_record(item, "proximity", required=("gap", "failure", "source"), optional=optional)
+    with _located("proximity"):
+        return Proximity(**record)
 
 
 def read_record(

@@ -9,6 +9,7 @@ Two runs at distance z are at most ρz + s apart after it:  contraction ρ = 1 �
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import overload
 
 from ..errors import ConfigError
@@ -33,16 +34,16 @@ class Step:
                 object.__setattr__(self, name, number(name, value, least=0.0))
         if 0.0 < self.sigma < SMALLEST:
             raise ConfigError(f"sigma must be 0 (no noise) or at least {SMALLEST:g}; got {self.sigma!r}.")
-        contraction_rate(self.step_size, self.weight_decay)
+        contraction(self.step_size, self.weight_decay)
 
     @property
     def contraction(self) -> float:
         """ρ = 1 − γλ."""
-        return 1.0 - self.step_size * self.weight_decay
+        return contraction(self.step_size, self.weight_decay)
 
     @property
     def drift(self) -> float:
-        """S = 2γC₁: how far one step can push two runs apart."""
+        """How far one step can push two runs apart, s = 2γC₁."""
         return 2.0 * self.step_size * self.clip
 
 
@@ -76,15 +77,17 @@ class Block:
         return Block(tuple(scaled[s] for s in self.steps), self.dimension)
 
 
-def contraction_rate(step_size: float, weight_decay: float) -> float:
-    """γλ, which must stay below 1: at 1 a step forgets everything, beyond it the map is no contraction."""
+def contraction(step_size: float, weight_decay: float) -> float:
+    """ρ = 1 − γλ, to the last digit. γλ must stay below 1: at 1 a step forgets everything, beyond it nothing contracts."""
     rate = step_size * weight_decay
+    if rate <= 0.5:
+        return 1.0 - rate
     if rate >= 1.0:
         raise ConfigError(
             f"step_size × weight_decay must be below 1; got {step_size:g} × {weight_decay:g} = {rate:g}. "
             "Lower one of them."
         )
-    return rate
+    return float(1 - Fraction(step_size) * Fraction(weight_decay))  # exact: near 1 the rounded product is not
 
 
 @overload
@@ -93,7 +96,11 @@ def as_blocks(blocks: Block) -> tuple[Block, ...]: ...
 def as_blocks(blocks: Iterable[Block]) -> tuple[Block, ...]: ...
 def as_blocks(blocks: Block | Iterable[Block]) -> tuple[Block, ...]:
     """A non-empty tuple of Blocks, from one or many."""
-    result = (blocks,) if isinstance(blocks, Block) else tuple(blocks)
+    if isinstance(blocks, Block):
+        return (blocks,)
+    if not isinstance(blocks, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError(f"blocks must be a Block or several; got {blocks!r:.60}.")
+    result = tuple(blocks)
     if not result:
         raise ConfigError("a run has at least one block; got none.")
     for block in result:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from ..errors import BudgetError
 from . import renyi
-from .checks import number, probability, whole
-from .mechanism import contraction_rate
+from .checks import SMALLEST, distance, number, probability, whole
+from .mechanism import Step
 from .rounding import up
 from .solve import optimal_steps as optimal_steps
 
@@ -28,7 +28,7 @@ def minimal_sigma(
     gap: float, *, step_size: float, weight_decay: float, clip: float, epsilon: float, delta: float
 ) -> float:
     """Theorem 1: σ²_min = γ(2 − γλ)(2q/ε_R)(2 − λC₀/C₁)C₀C₁ for λC₀/C₁ < 1; from there on the infimum as T → ∞."""
-    rate, half = _checked(step_size, weight_decay), number("gap", gap, least=0.0) / 2.0
+    rate, half = _rate(step_size, weight_decay), distance("gap", gap) / 2.0
     clip = number("clip", clip, above=0.0)
     scale = step_size * (2.0 - rate) * 4.0 / renyi.mu(epsilon, delta) ** 2  # 2q/ε_R = 4/μ²
     pull = weight_decay * half / clip
@@ -49,9 +49,9 @@ def sigma_at(
 
     z = 1 − λC₀/C₁. The same curve as the paper's quadratic in 1/σ², without solving it, and stable as z → 0.
     """
-    rate, half = _checked(step_size, weight_decay), number("gap", gap, least=0.0) / 2.0
+    rate, half = _rate(step_size, weight_decay), distance("gap", gap) / 2.0
     steps, clip = number("steps", steps, above=0.0), number("clip", clip, above=0.0)
-    log_x = steps * math.log1p(-number("step_size × weight_decay", rate, above=0.0))
+    log_x = steps * math.log1p(-number("step_size × weight_decay", rate, least=SMALLEST))
     x = math.exp(log_x)
     left = clip / weight_decay * -math.expm1(log_x) + x * half  # (C₁/λ)(1 − zx)
     return 2.0 * left / renyi.mu(epsilon, delta) * math.sqrt(rate * (2.0 - rate) / -math.expm1(2.0 * log_x))
@@ -64,8 +64,8 @@ def initialization(
 
     σ² = γλ(2 − γλ)·(1 + x)/(1 − x)·(q/(2ε_R))·Δ²,   C₁ = λΔ/(2(1 − x)),   x = (1 − γλ)^T.
     """
-    rate, gap = _checked(step_size, weight_decay), number("gap", gap, least=0.0)
-    number("step_size × weight_decay", rate, above=0.0)
+    rate, gap = _rate(step_size, weight_decay), distance("gap", gap)
+    number("step_size × weight_decay", rate, least=SMALLEST)
     log_x = whole("steps", steps) * math.log1p(-rate)
     rest = -math.expm1(log_x)  # 1 − x
     sigma = gap / renyi.mu(epsilon, delta) * math.sqrt(rate * (2.0 - rate) * (1.0 + math.exp(log_x)) / rest)
@@ -104,6 +104,7 @@ def budget_after(gap: float, new_gap: float, *, epsilon: float, delta: float) ->
     return renyi.epsilon(up(renyi.mu(epsilon, delta) * (new_gap / gap), 2), delta)
 
 
-def _checked(step_size: float, weight_decay: float) -> float:
-    step_size = number("step_size", step_size, least=0.0)
-    return contraction_rate(step_size, number("weight_decay", weight_decay, least=0.0))
+def _rate(step_size: float, weight_decay: float) -> float:
+    """γλ, checked."""
+    Step(step_size, weight_decay, 0.0, 0.0)
+    return step_size * weight_decay

@@ -18,16 +18,24 @@ from .checks import number, probability, whole
 
 @dataclass(frozen=True, slots=True)
 class Proximity:
-    """The claim ‖x̂ − x̂′‖ ≤ gap, wrong with probability at most `failure`, and what it rests on."""
+    """The claim ‖x̂ − x̂′‖ ≤ gap, wrong with probability at most `failure`, and what it rests on.
+
+    It is measured where the noise enters: after the clean phase `entry`, if there is one (its description, as JSON), and
+    after the training *and* unlearning of all earlier requests, if this is number `requests` on the model.
+    """
 
     gap: float
     failure: float
     source: str
     assumptions: tuple[str, ...] = ()
+    entry: str | None = None
+    requests: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gap", number("gap", self.gap, least=0.0))
         object.__setattr__(self, "failure", number("failure", self.failure, least=0.0, below=1.0))
+        object.__setattr__(self, "assumptions", tuple(self.assumptions))
+        whole("requests", self.requests)
 
 
 def order_statistic(gaps: Sequence[float], *, rank: int = 1, safety_factor: float = 1.0) -> Proximity:
@@ -87,6 +95,8 @@ def unconditional(delta: float, failure: float) -> float:
 
 
 def _checked(gaps: Sequence[float]) -> list[float]:
+    if isinstance(gaps, str) or not hasattr(gaps, "__len__"):
+        raise ConfigError(f"gaps must be a list of measured gaps; got {gaps!r:.60}.")
     if len(gaps) == 0:
         raise ConfigError("gaps must have at least one measured pair; got none.")
     return sorted(number(f"gaps[{i}]", gap, least=0.0) for i, gap in enumerate(gaps))

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from ..errors import BudgetError, ConfigError
 from . import gaussian, renyi
+from .checks import LARGEST, SMALLEST
 from .mechanism import Block, as_blocks
 from .rounding import largest
 from .split import mu as run_mu
@@ -50,12 +51,11 @@ def largest_gap(
             f"no gap is small enough: the drift alone costs mu = {at_zero:g}, and "
             f"epsilon = {epsilon:g}, delta = {delta:g} allow {budget:g}. Lower clip or steps, or raise sigma."
         )
-    low = 1e-12
-    while run_mu(low, blocks) > budget:
-        low /= 1e12
-        if low < 1e-90:
-            return 0.0
-    return largest(lambda gap: run_mu(gap, blocks) <= budget, low)
+    if run_mu(LARGEST, blocks) <= budget:
+        return LARGEST
+    if run_mu(SMALLEST, blocks) > budget:
+        return 0.0
+    return largest(lambda gap: run_mu(gap, blocks) <= budget, SMALLEST)
 
 
 def privacy_curve(mu: float, deltas: Sequence[float], *, accountant: Accountant = "gaussian") -> list[Point]:

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from ..errors import BudgetError
-from .mechanism import Block, Step
+from .mechanism import Block, Step, contraction
 from .rounding import up
 
 
@@ -33,6 +33,8 @@ class Response(NamedTuple):
     drift: float  # B
 
 
+FADED = 1e-100  # contraction forgets a gap almost, never quite: without any noise it would still show
+
 # A stretch of the schedule: its noise variance ("clock") and the shift to hide on it, both seen from the last noise.
 Segment: TypeAlias = tuple[float, float]
 
@@ -42,10 +44,11 @@ def constant(step: Step, steps: int) -> Constant:
     rate = step.step_size * step.weight_decay  # 1 − ρ
     if rate == 0.0:
         return Constant(1.0, steps * step.drift, math.sqrt(steps))
-    log_decay = steps * math.log1p(-rate)
+    rho = contraction(step.step_size, step.weight_decay)
+    log_decay = steps * (math.log1p(-rate) if rate <= 0.5 else math.log(rho))
     drift = step.drift * -math.expm1(log_decay) / rate
-    noise = math.sqrt(-math.expm1(2.0 * log_decay) / (rate * (2.0 - rate)))
-    return Constant(math.exp(log_decay), drift, noise)
+    noise = math.sqrt(-math.expm1(2.0 * log_decay) / (rate * (1.0 + rho)))
+    return Constant(max(math.exp(log_decay), FADED), drift, noise)
 
 
 def block_mu(gap: float, block: Block) -> float:
@@ -103,11 +106,11 @@ def _seen_from_last_noise(block: Block) -> tuple[float, list[Segment]]:
     scale = 1.0
     segments: list[Segment] = []
     for step in reversed(block.steps[: last + 1]):  # written out: schedules have a million steps
-        step_size = step.step_size
+        step_size, rate = step.step_size, step.step_size * step.weight_decay
         segments.append(((step.sigma * scale) ** 2, 2.0 * step_size * step.clip * scale))
-        scale *= 1.0 - step_size * step.weight_decay
+        scale *= 1.0 - rate if rate <= 0.5 else contraction(step_size, step.weight_decay)
     segments.reverse()
-    return scale, segments
+    return max(scale, FADED), segments
 
 
 def _convex_minorant(segments: Iterable[Segment]) -> list[Segment]:

@@ -4,11 +4,13 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..errors import BudgetError, ConfigError
-from .checks import number, whole
+from .checks import SMALLEST, distance, number, whole
 from .mechanism import Block, Step, as_blocks
 from .rounding import MARGIN
 from .shift import block_mu, constant
 from .split import mu as run_mu
+
+MOST_STEPS = 10**12  # of a closed form; a Block lists its steps one by one and holds fewer
 
 _SAFE = 1.0 + 4.0 * MARGIN  # a σ rounded up this much gives back a μ within the budget, itself rounded up
 
@@ -19,15 +21,16 @@ def sigma(mu: float, gap: float, *, step_size: float, weight_decay: float, clip:
     σ(T) = R/(μ√S), rounded up;  R = ρ^T Δ + 2γC₁ Σρ^t,  S = Σρ^{2t}.
     """
     mu = number("mu", mu, above=0.0)
-    gap = number("gap", gap, least=0.0)
-    decay, drift, noise = constant(Step(step_size, weight_decay, clip, 0.0), whole("steps", steps))
-    return (decay * gap + drift) / (mu * noise) * _SAFE
+    gap = distance("gap", gap)
+    decay, drift, noise = constant(Step(step_size, weight_decay, clip, 0.0), whole("steps", steps, most=MOST_STEPS))
+    left = decay * gap + drift
+    return max(left / (mu * noise) * _SAFE, SMALLEST) if left > 0.0 else 0.0
 
 
 def optimal_steps(gap: float, *, step_size: float, weight_decay: float, clip: float) -> float:
     """The paper's T* = log(1 − λΔ/(2C₁))/log(1 − γλ), a real number (Theorem 1, with C₀ = Δ/2)."""
     step = Step(step_size, weight_decay, clip, 0.0)
-    gap = number("gap", gap, least=0.0)
+    gap = distance("gap", gap)
     if step.drift == 0.0 or step.weight_decay * gap >= 2.0 * step.clip:
         raise BudgetError(
             f"there is no best number of steps: with weight_decay × gap = {step.weight_decay * gap:g} and "
@@ -42,7 +45,12 @@ def optimal_steps(gap: float, *, step_size: float, weight_decay: float, clip: fl
 def best_steps(gap: float, *, step_size: float, weight_decay: float, clip: float) -> int:
     """The whole number of steps, at least 1, that needs the least noise: a neighbour of T*."""
     schedule = {"step_size": step_size, "weight_decay": weight_decay, "clip": clip}
-    low = max(1, math.floor(optimal_steps(gap, **schedule)))
+    optimum = optimal_steps(gap, **schedule)
+    if optimum >= MOST_STEPS:
+        raise BudgetError(
+            f"the best number of steps is {optimum:.3g}, beyond every run. Raise step_size, or give steps."
+        )
+    low = max(1, math.floor(optimum))
     return min((low, low + 1), key=lambda steps: sigma(1.0, gap, **schedule, steps=steps))
 
 
@@ -74,7 +82,7 @@ def allocate(
             f"gaps, dimensions and weights must have one value per block ({len(blocks)}); "
             f"got {len(gaps)}, {len(dimensions)} and {len(weights)}."
         )
-    gaps = [number(f"gaps[{i}]", gap, least=0.0) for i, gap in enumerate(gaps)]
+    gaps = [distance(f"gaps[{i}]", gap) for i, gap in enumerate(gaps)]
     costs = [
         math.sqrt(number(f"weights[{i}]", weight, above=0.0) * whole(f"dimensions[{i}]", size))
         for i, (weight, size) in enumerate(zip(weights, dimensions, strict=True))

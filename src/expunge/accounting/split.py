@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..errors import BudgetError, ConfigError
-from .checks import number
+from .checks import distance
 from .mechanism import Block, as_blocks
 from .rounding import smallest, up
 from .shift import Response, block_mu, block_response
@@ -32,7 +32,7 @@ def mu(
     blocks = as_blocks(blocks)
     if (gap is None) == (gaps is None):
         raise ConfigError("give either gap (of the whole parameter vector) or gaps (one per block).")
-    result = _worst_split(number("gap", gap, least=0.0), blocks) if gaps is None else _known(tuple(gaps), blocks)
+    result = _worst_split(distance("gap", gap), blocks) if gaps is None else _known(tuple(gaps), blocks)
     if not math.isfinite(result):
         raise BudgetError("mu is beyond every budget: the noise is vanishingly small beside the gap. Raise sigma.")
     return result
@@ -41,7 +41,7 @@ def mu(
 def _known(gaps: Sequence[float], blocks: Sequence[Block]) -> float:
     if len(gaps) != len(blocks):
         raise ConfigError(f"gaps must have one value per block: got {len(gaps)} for {len(blocks)} blocks.")
-    gaps = [number(f"gaps[{i}]", gap, least=0.0) for i, gap in enumerate(gaps)]
+    gaps = [distance(f"gaps[{i}]", gap) for i, gap in enumerate(gaps)]
     parts = [block_mu(gap, block) for gap, block in zip(gaps, blocks, strict=True)]
     return parts[0] if len(parts) == 1 else up(math.hypot(*parts), len(parts))
 
@@ -58,13 +58,13 @@ def _worst_split(gap: float, blocks: Sequence[Block]) -> float:
 def _largest_energy(gap: float, responses: Sequence[Response]) -> float:
     drift = math.fsum(r.drift for r in responses)
     top = max(r.gap for r in responses)
-    if gap * top < 1e-250:  # the contraction has forgotten every gap: Cauchy–Schwarz is bound enough
+    if gap * top < 1e-100:  # the contraction has forgotten every gap: Cauchy–Schwarz is bound enough
         return top * gap**2 + 2.0 * gap * math.hypot(*(r.cross for r in responses)) + drift
     # In units of max P and of Δ: below = 1 − P_i/max P, cross = Q_i/(Δ max P), ν = max P · (1 + excess).
     cross = [r.cross / (gap * top) for r in responses]
     below = [(top - r.gap) / top for r in responses]
     excess = _secular_root(cross, below)
-    pull = math.fsum(c * c / (excess + b) for c, b in zip(cross, below, strict=True) if c > 0.0)
+    pull = math.fsum(c * (c / (excess + b)) for c, b in zip(cross, below, strict=True) if c > 0.0)
     return gap * gap * top * (1.0 + excess + pull) + drift
 
 
@@ -73,6 +73,6 @@ def _secular_root(cross: Sequence[float], below: Sequence[float]) -> float:
     pairs = [(c, b) for c, b in zip(cross, below, strict=True) if c > 0.0]
 
     def inside(x: float) -> bool:
-        return all(x + b > 0.0 for _, b in pairs) and math.fsum((c / (x + b)) ** 2 for c, b in pairs) <= 1.0
+        return all(x + b > 0.0 for _, b in pairs) and math.hypot(*[c / (x + b) for c, b in pairs]) <= 1.0
 
     return 0.0 if inside(0.0) else smallest(inside, math.hypot(*cross) * (1.0 + 1e-9))

@@ -108,5 +108,5 @@ def _checked(step_sizes: Sequence[float], replaced: Sequence[float]) -> list[tup
 
 def _steps_at_most(step_sizes: Sequence[float], bound: float, formula: str) -> None:
     for t, step in enumerate(step_sizes):
-        if step > bound:
+        if number(f"step_sizes[{t}]", step, least=0.0) > bound:
             raise ConfigError(f"step_sizes[{t}] must be at most {formula} = {bound:g} for this bound; got {step:g}.")

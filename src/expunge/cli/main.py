@@ -24,7 +24,7 @@ app.command("expunge.cli.plan:plan")
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the exit code."""
     try:
-        app(arguments, exit_on_error=False, print_error=False)
+        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         return _fail(2, f"{' '.join(str(error).split())} See: expunge {_command(arguments)}--help")
     except CertificationError as error:

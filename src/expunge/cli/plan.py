@@ -1,12 +1,13 @@
 """`expunge plan`: the noise that a privacy target asks for, before anything runs."""
 
-from typing import Any, Literal
+from typing import Any
 
 from .. import planning
-from ..accounting import Accountant, unconditional
+from ..accounting import Accountant, Proximity, unconditional
 from ..accounting.checks import whole
 from ..accounting.ledger import SCHEMA, block_record
 from ..errors import ConfigError
+from .numbers import StepCount, WholeNumber
 from .output import figure, print_facts, print_json, print_table
 
 MOST_BLOCKS = 100_000
@@ -20,9 +21,9 @@ def plan(
     clip: float,
     step_size: float,
     weight_decay: float,
-    parameters: int,
-    steps: int | Literal["best"] = 1,
-    blocks: int = 1,
+    parameters: WholeNumber,
+    steps: StepCount = 1,
+    blocks: WholeNumber = 1,
     accountant: Accountant = "gaussian",
     failure: float = 0.0,
     json: bool = False,
@@ -60,22 +61,22 @@ def plan(
     parameters = whole("parameters", parameters)
     if blocks > parameters:
         raise ConfigError(f"blocks must be at most the number of parameters, {parameters}; got {blocks}.")
-    made = planning.equal_blocks(
+    made = planning.make(
         [parameters // blocks + (i < parameters % blocks) for i in range(blocks)],
         epsilon=epsilon,
         delta=delta,
-        gap=proximity,
+        proximity=Proximity(proximity, failure, "given on the command line"),
         clip=clip,
         step_size=step_size,
         weight_decay=weight_decay,
         steps=steps,
         accountant=accountant,
     )
-    answer = _answer(made, failure)
+    answer = _answer(made)
     print_json(answer) if json else _show(answer)
 
 
-def _answer(made: planning.Plan, failure: float) -> dict[str, Any]:
+def _answer(made: planning.Plan) -> dict[str, Any]:
     rivals = planning.alternatives(made)
     parameters = sum(block.dimension or 0 for block in made.blocks)
     paper = rivals.paper and {
@@ -89,9 +90,9 @@ def _answer(made: planning.Plan, failure: float) -> dict[str, Any]:
         "schema": "expunge.plan/1",
         "epsilon": made.epsilon,
         "delta": made.delta,
-        "unconditional_delta": unconditional(made.delta, failure),
+        "unconditional_delta": unconditional(made.delta, made.proximity.failure),
         "proximity": made.gap,
-        "failure": failure,
+        "failure": made.proximity.failure,
         "accountant": made.accountant,
         "mu": made.mu,
         "parameters": parameters,
@@ -149,7 +150,7 @@ def _paper_facts(paper: dict[str, Any] | None) -> list[tuple[str, str]]:
     where = "in the limit of many steps" if best is None else f"at its T* = {best:.4g}"
     verdicts = [
         f"{'valid' if paper['valid'][name] else 'not valid'} by the {name} accountant "
-        f"(needs {factor:.4g} × its variance)"
+        f"(needs {factor:.6g} × its variance)"
         for name, factor in paper["variance_factor"].items()
     ]
     return [

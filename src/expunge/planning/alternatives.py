@@ -32,15 +32,16 @@ class Alternatives:
 
 
 def alternatives(plan: Plan) -> Alternatives:
-    """The rivals of a plan of equal, constant blocks."""
+    """The rivals of a plan; the paper's formula is for equal blocks of constant steps."""
     step, count = plan.blocks[0].steps[0], len(plan.blocks[0].steps)
     clip = step.clip * math.sqrt(len(plan.blocks))
     schedule = {"step_size": step.step_size, "weight_decay": step.weight_decay, "clip": clip}
+    comparable = all(block.constant and block.steps == plan.blocks[0].steps for block in plan.blocks)
     still = {"step_size": 0.0, "weight_decay": 0.0, "clip": 0.0}
     budgets = {name: conversion(name).mu(plan.epsilon, plan.delta) for name in ("renyi", "gaussian")}
     return Alternatives(
         output_perturbation=sigma(budgets[plan.accountant], plan.gap, **still, steps=1),
-        paper=_paper(plan, schedule, count, budgets) if clip > 0.0 and plan.gap > 0.0 else None,
+        paper=_paper(plan, schedule, count, budgets) if comparable and clip * step.step_size * plan.gap > 0.0 else None,
     )
 
 

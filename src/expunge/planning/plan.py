@@ -1,61 +1,115 @@
 """A plan binds schedule, noise and proximity together, so that they cannot drift apart."""
 
+import hashlib
+import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
-from ..accounting import Accountant, Block, Step, best_steps, mu, sigma
-from ..accounting.checks import whole
+from ..accounting import Accountant, Block, Proximity, Step, best_steps, mu, scale_noise, sigma
+from ..accounting.checks import number, whole
+from ..accounting.ledger import block_record, parse, read_blocks, read_proximity, read_record
+from ..accounting.mechanism import MOST_STEPS
 from ..accounting.recertify import conversion
-from ..errors import ConfigError
+from ..errors import ConfigError, DataError
+
+SCHEMA = "expunge.plan/1"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
-    """Blocks to visit one after another, and the promise they keep."""
+    """Blocks to visit one after another, the promise they keep, and the design they belong to."""
 
     blocks: tuple[Block, ...]
-    gap: float
+    proximity: Proximity
     epsilon: float
     delta: float
-    accountant: Accountant
+    accountant: Accountant = "gaussian"
+    design: dict[str, Any] = field(default_factory=dict[str, Any])
+    model_clip: float | None = None
+
+    @property
+    def gap(self) -> float:
+        """Δ."""
+        return self.proximity.gap
 
     @property
     def mu(self) -> float:
         """The cost of the blocks at the gap, recomputed."""
         return mu(self.gap, self.blocks)
 
+    def to_json(self) -> str:
+        """The plan as text; `from_json` gives it back."""
+        values = {name: getattr(self, name) for name in ("epsilon", "delta", "accountant", "design", "model_clip")}
+        blocks = [block_record(block) for block in self.blocks]
+        return json.dumps(
+            {"schema": SCHEMA, **values, "proximity": asdict(self.proximity), "blocks": blocks}, sort_keys=True
+        )
 
-def equal_blocks(
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Plan":
+        """A plan from its text, or a DataError that says where it is wrong."""
+        fields = ("schema", "epsilon", "delta", "accountant", "design", "model_clip", "proximity", "blocks")
+        values = read_record(parse(text), "the plan", required=fields)
+        if values.pop("schema") != SCHEMA:
+            raise DataError(f"the plan's schema must be {SCHEMA!r}. Make it with this version of Expunge.")
+        proximity, blocks = read_proximity(values.pop("proximity")), read_blocks(values.pop("blocks"))
+        return cls(blocks=blocks, proximity=proximity, **values)
+
+    @property
+    def sha256(self) -> str:
+        """The plan's fingerprint, for the certificate."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+
+def make(
     dimensions: Sequence[int],
     *,
     epsilon: float,
     delta: float,
-    gap: float,
-    clip: float,
-    step_size: float,
-    weight_decay: float,
+    proximity: Proximity | float,
+    clip: float | Sequence[float],
+    step_size: float | Sequence[float],
+    weight_decay: float | Sequence[float] = 0.0,
     steps: int | Literal["best"] = 1,
+    noise_every: int = 1,
+    noise_shape: Sequence[float] | None = None,
     accountant: Accountant = "gaussian",
+    design: dict[str, Any] | None = None,
+    model_clip: float | None = None,
 ) -> Plan:
-    """The same schedule on every block, clipped at C₁/√k, with the least σ that keeps (ε, δ) at this gap.
+    """The same schedule on every block, with the least noise that keeps (ε, δ) at this proximity.
 
-    `clip` is C₁ of the whole parameter vector. The certificate is that of one block, whatever the blocks are.
+    `clip` is C₁ of the whole parameter vector: each of k blocks clips at C₁/√k, and the certificate is that of one block,
+    whatever the blocks are. A sequence gives every block its own clip. `step_size` and `weight_decay` may be sequences
+    over the steps. Noise falls on every `noise_every`-th step, in the proportions of `noise_shape` (default: equal).
     """
     if not dimensions:
         raise ConfigError("a plan needs at least one block; got none.")
-    schedule = {"step_size": step_size, "weight_decay": weight_decay, "clip": clip}
-    count = best_steps(gap, **schedule) if steps == "best" else whole("steps", steps)
-    noise = sigma(conversion(accountant).mu(epsilon, delta), gap, **schedule, steps=count)
-    step = Step(step_size, weight_decay, clip / math.sqrt(len(dimensions)), noise)
-    return Plan(
-        blocks=tuple(Block((step,) * count, dimension) for dimension in dimensions),
-        gap=gap,
-        epsilon=epsilon,
-        delta=delta,
-        accountant=accountant,
-    )
+    if not isinstance(proximity, Proximity):
+        proximity = Proximity(number("proximity", proximity, least=0.0), 0.0, "given as a number")
+    count = _count(steps, proximity.gap, clip, step_size, weight_decay)
+    if count * len(dimensions) > MOST_STEPS:
+        raise ConfigError(f"blocks × steps must be at most {MOST_STEPS:,}; got {len(dimensions):,} × {count:,}.")
+    budget = conversion(accountant).mu(epsilon, delta)
+    rates, decays = _over("step_size", step_size, count), _over("weight_decay", weight_decay, count)
+    shape = _noise_shape(count, noise_every, noise_shape)
+    if isinstance(clip, (int, float)):
+        clips = [clip / math.sqrt(len(dimensions))] * len(dimensions)
+    else:
+        clips = _over("clip", clip, len(dimensions))
+    rows = {c: tuple(map(Step, rates, decays, [c] * count, shape)) for c in set(clips)}
+    blocks = tuple(Block(rows[c], dimension) for c, dimension in zip(clips, dimensions, strict=True))
+    if isinstance(clip, (int, float)) and blocks[0].constant:  # the closed form, exact to the last digit
+        step = blocks[0].steps[0]
+        noise = sigma(
+            budget, proximity.gap, step_size=step.step_size, weight_decay=step.weight_decay, clip=clip, steps=count
+        )
+        blocks = tuple(block.with_noise(noise) for block in blocks)
+    else:
+        blocks = scale_noise(budget, proximity.gap, blocks)
+    return Plan(blocks, proximity, epsilon, delta, accountant, design or {}, model_clip)
 
 
 def noise_norm(block: Block) -> float:
@@ -65,3 +119,31 @@ def noise_norm(block: Block) -> float:
         variance += (step.sigma * scale) ** 2
         scale *= step.contraction
     return math.sqrt(variance * (block.dimension or 0))
+
+
+Numbers = float | Sequence[float]
+
+
+def _count(steps: int | Literal["best"], gap: float, clip: Numbers, step_size: Numbers, weight_decay: Numbers) -> int:
+    if steps != "best":
+        return whole("steps", steps, most=MOST_STEPS)
+    if not all(isinstance(value, (int, float)) for value in (clip, step_size, weight_decay)):
+        raise ConfigError("steps='best' needs one clip, step_size and weight_decay for all steps. Give steps.")
+    return best_steps(gap, step_size=step_size, weight_decay=weight_decay, clip=clip)  # pyright: ignore[reportArgumentType]
+
+
+def _over(name: str, value: Numbers, count: int) -> list[float]:
+    """One value for each of `count` places."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return [number(name, value, least=0.0)] * count
+    if len(value) != count:
+        raise ConfigError(f"{name} must be a number or have {count} values; got {len(value)}.")
+    return [number(f"{name}[{i}]", item, least=0.0) for i, item in enumerate(value)]
+
+
+def _noise_shape(count: int, every: int, shape: Sequence[float] | None) -> list[float]:
+    every = whole("noise_every", every, most=count)
+    if count % every:
+        raise ConfigError(f"steps ({count}) must be a multiple of noise_every ({every}), so that noise comes last.")
+    proportions = _over("noise_shape", shape if shape is not None else 1.0, count // every)
+    return [proportions[t // every] if (t + 1) % every == 0 else 0.0 for t in range(count)]

@@ -1,0 +1,183 @@
+"""The five calls that most people need: plan, unlearn, verify, recertify (and calibrate, to come)."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from . import certificate as certificates
+from . import planning, subspaces, unlearning
+from .accounting import Accountant, Proximity, mu
+from .accounting.recertify import conversion
+from .certificate import Certificate, Finding
+from .errors import BudgetError, ConfigError, ProximityError
+from .unlearning import FineTune, Loss, Options, Record
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The model that was passed in, changed in place; its certificate; and everything that was measured on the way."""
+
+    model: nn.Module
+    certificate: Certificate
+    record: Record
+
+
+def plan(
+    model: nn.Module,
+    *,
+    blocks: subspaces.Design,
+    epsilon: float,
+    delta: float,
+    clip: float | Sequence[float],
+    step_size: float | Sequence[float],
+    weight_decay: float | Sequence[float] = 0.0,
+    proximity: Proximity | float | None = None,
+    steps: int | Literal["best"] = 1,
+    noise_every: int = 1,
+    noise_shape: Sequence[float] | None = None,
+    accountant: Accountant = "gaussian",
+    model_clip: float | None = None,
+) -> planning.Plan:
+    """What will be done, decided before anything runs: the least noise that keeps (ε, δ) at this proximity.
+
+    `clip` is C₁ of the whole parameter vector (each of k blocks clips at C₁/√k), or one value per block. Noisy
+    fine-tuning is `Whole()`; output perturbation is clip=0, weight_decay=0, steps=1. `model_clip` is C₀ of the original
+    NFT: the model is clipped to it, which makes the proximity 2C₀ whatever the training did; give no proximity then.
+    """
+    if (proximity is None) == (model_clip is None):
+        raise ConfigError("give a proximity (calibrated), or model_clip (which sets it to 2 × model_clip), not both.")
+    if proximity is None:
+        proximity = Proximity(2.0 * (model_clip or 0.0), 0.0, f"model clipped to {model_clip:g} in both runs")
+    shapes = {name: p.shape for name, p in model.named_parameters() if p.requires_grad}
+    return planning.make(
+        blocks.bind(shapes).dimensions,
+        epsilon=epsilon,
+        delta=delta,
+        proximity=proximity,
+        clip=clip,
+        step_size=step_size,
+        weight_decay=weight_decay,
+        steps=steps,
+        noise_every=noise_every,
+        noise_shape=noise_shape,
+        accountant=accountant,
+        design=blocks.describe(),
+        model_clip=model_clip,
+    )
+
+
+def unlearn(
+    model: nn.Module,
+    retain_loader: Iterable[Any],
+    loss: Loss,
+    plan: planning.Plan,
+    *,
+    fine_tune: FineTune | None = None,
+    clean: FineTune | None = None,
+    design: subspaces.Design | None = None,
+    looks: int = 1,
+    after: Certificate | str | Path | None = None,
+    public: Sequence[str] = (),
+    recompute: dict[str, Callable[[nn.Module], Tensor]] | None = None,
+    forget: Sequence[int] | None = None,
+    indices: unlearning.Indices | None = None,
+    accumulate: int = 1,
+    autocast: torch.dtype | None = None,
+    nonfinite: Literal["error", "zero"] = "error",
+    statistics_batches: int = 100,
+    simulate: int | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: float = 60.0,
+    progress: unlearning.Meter = unlearning.silent,
+) -> Outcome:
+    """Carry out a plan on a model, in place, and certify it.
+
+    `loss(model, batch)` gives a scalar tensor; `retain_loader` is any iterable of batches of retained data, which can be
+    iterated again and again. Everything else has a default:
+
+    fine_tune, clean    training on retained data after the noise; before it (then the proximity must be calibrated there)
+    design              the plan's block design, where its description alone cannot rebuild it (`Custom` with bases)
+    looks, after        runs of this request that anyone looked at, this one included; the certificate of the last request
+    public, recompute   name patterns of state that never saw the data; functions that compute data-dependent buffers anew
+    forget, indices     indices that must not be in the retained data; how to tell the indices of a batch
+    accumulate          batches per step (the mean gradient is clipped)
+    autocast            a dtype for forward and backward; parameters and noise stay as they are
+    nonfinite           "error", or "zero": a step whose gradient is not finite is taken without it, and counted
+    simulate            a seed: reproducible noise for research, and no certificate that verifies
+    checkpoint          a path; a run that was killed resumes from it. It holds un-noised weights and is deleted at the end
+
+    If anything is raised, the model is not unlearned and must not be released.
+    """
+    after = certificates.load(after) if isinstance(after, (str, Path)) else after
+    entry = None if clean is None else json.dumps(clean.describe(), sort_keys=True)
+    if plan.proximity.entry != entry:
+        raise ProximityError(
+            f"the proximity was calibrated at entry {plan.proximity.entry or 'as trained'}, and this run's noise begins at "
+            f"{entry or 'as trained'}. Calibrate after the same clean phase."
+        )
+    if mu(plan.gap, plan.blocks) > conversion(plan.accountant).mu(plan.epsilon, plan.delta) * (1.0 + 1e-9):
+        raise BudgetError("the plan's noise does not pay for its epsilon and delta. Make the plan anew.")
+    record = unlearning.run(
+        model,
+        retain_loader,
+        loss,
+        blocks=plan.blocks,
+        design=design or subspaces.from_description(plan.design),
+        model_clip=plan.model_clip,
+        clean=clean,
+        fine_tune=fine_tune,
+        options=Options(
+            public=public,
+            recompute=recompute,
+            forget=forget,
+            indices=indices,
+            accumulate=accumulate,
+            autocast=autocast,
+            nonfinite=nonfinite,
+            statistics_batches=statistics_batches,
+            simulate=simulate,
+            checkpoint=None if checkpoint is None else str(checkpoint),
+            checkpoint_every=checkpoint_every,
+            progress=progress,
+        ),
+    )
+    return Outcome(model, _certify(plan, record, looks, after), record)
+
+
+def _certify(plan: planning.Plan, record: Record, looks: int, after: Certificate | None) -> Certificate:
+    return certificates.issue(
+        proximity=plan.proximity,
+        blocks=record.ledger,
+        epsilon=plan.epsilon,
+        delta=plan.delta,
+        accountant=plan.accountant,
+        checks=unlearning.checks(record),
+        run=record.summary(),
+        sha256={
+            "input_weights": record.input_sha256,
+            "output_weights": record.output_sha256,
+            "forget_set": record.forget_sha256,
+            "plan": plan.sha256,
+        },
+        simulated=record.simulated,
+        looks=looks,
+        after=after,
+    )
+
+
+def verify(certificate: Certificate | str | Path, model: Any, *, public_key: str | Path | None = None) -> list[Finding]:
+    """Check a certificate against a model, a state dict or a weights file; raises, saying why. Returns what was verified."""
+    return certificates.verify(certificate, model, public_key=public_key)
+
+
+def recertify(
+    certificate: Certificate | str | Path, *, proximity: Proximity | float, delta: float | None = None
+) -> Certificate:
+    """What the same run is worth under another proximity: a new certificate that names its parent."""
+    certificate = certificates.load(certificate) if isinstance(certificate, (str, Path)) else certificate
+    return certificates.recertify(certificate, proximity=proximity, delta=delta)

@@ -1,0 +1,87 @@
+"""The three kinds of piece that all designs are made of: entire tensors, chosen coordinates, rotated directions."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+class Entire:
+    """The whole tensor: A = I."""
+
+    def project(self, tensor: Tensor) -> Tensor:
+        """All coordinates."""
+        return tensor.reshape(-1)
+
+    def add_(self, tensor: Tensor, coordinates: Tensor) -> None:
+        """Plain addition."""
+        tensor.add_(coordinates.view(tensor.shape))
+
+
+class Coordinates:
+    """Chosen coordinates of the flattened tensor."""
+
+    def __init__(self, index: Tensor) -> None:
+        self._index = index
+
+    def project(self, tensor: Tensor) -> Tensor:
+        """Gather."""
+        return tensor.reshape(-1).index_select(0, self._index)
+
+    def add_(self, tensor: Tensor, coordinates: Tensor) -> None:
+        """Scatter-add; no coordinate is named twice."""
+        if tensor.is_contiguous():
+            tensor.view(-1).index_add_(0, self._index, coordinates)
+        else:
+            scattered = torch.zeros(tensor.numel(), dtype=tensor.dtype, device=tensor.device)
+            tensor.add_(scattered.index_copy_(0, self._index, coordinates).view(tensor.shape))
+
+
+class Rotated:
+    """Directions along one dimension: the same n × r orthonormal basis for every line of the tensor along it."""
+
+    def __init__(self, basis: Tensor, dim: int) -> None:
+        self._basis, self._dim = basis, dim
+
+    def project(self, tensor: Tensor) -> Tensor:
+        """Every line times the basis."""
+        return (self._lines(tensor).reshape(-1, len(self._basis)) @ self._basis).view(-1)
+
+    def add_(self, tensor: Tensor, coordinates: Tensor) -> None:
+        """Coordinates times the transposed basis, line by line."""
+        lines, rotated = self._lines(tensor), coordinates.view(-1, self._basis.shape[1])
+        if lines.dim() == 2:
+            lines.addmm_(rotated, self._basis.T)
+        else:
+            lines.add_((rotated @ self._basis.T).view(lines.shape))
+
+    def _lines(self, tensor: Tensor) -> Tensor:
+        return tensor.reshape(1) if tensor.dim() == 0 else tensor.movedim(self._dim, -1)
+
+
+class Chunked:
+    """The flattened tensor in chunks of one length, rotated alike, and what is left over by a rotation of its own."""
+
+    def __init__(self, basis: Tensor, rest: Tensor) -> None:
+        self._parts = [Rotated(part, -1) if part.numel() else None for part in (basis, rest)]
+        self._length, self._width = basis.shape
+
+    def project(self, tensor: Tensor) -> Tensor:
+        """The chunks' coordinates, then the rest's."""
+        parts = zip(self._parts, self._views(tensor.reshape(-1)), strict=True)
+        return torch.cat([part.project(view) for part, view in parts if part is not None])
+
+    def add_(self, tensor: Tensor, coordinates: Tensor) -> None:
+        """As `project`, the other way."""
+        flat = tensor.view(-1) if tensor.is_contiguous() else torch.zeros_like(tensor).reshape(-1)
+        chunks, rest = self._views(flat)
+        sizes = [len(chunks) * self._width, coordinates.numel() - len(chunks) * self._width]
+        for part, view, values in zip(self._parts, (chunks, rest), coordinates.split(sizes), strict=True):
+            if part is not None:
+                part.add_(view, values)
+        if not tensor.is_contiguous():
+            tensor.add_(flat.view(tensor.shape))
+
+    def _views(self, flat: Tensor) -> Sequence[Tensor]:
+        whole = flat.numel() // self._length * self._length
+        return flat[:whole].view(-1, self._length), flat[whole:].view(1, -1)

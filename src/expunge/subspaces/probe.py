@@ -1,0 +1,54 @@
+"""Is it really an orthogonal decomposition? Measured on a random vector, for any design, the user's own included."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .protocol import Partition
+
+
+@torch.no_grad()
+def decomposition_error(partition: Partition, tensors: Sequence[Tensor]) -> float:
+    """The larger of ‖Σ A_i A_iᵀ v − v‖/‖v‖ and |Σ‖A_iᵀ v‖²/‖v‖² − 1|, v random. Both are 0 for orthogonal blocks alone."""
+    random = torch.Generator()
+    random.seed()
+    squares = dict.fromkeys(("vector", "difference", "projected"), 0.0)
+    for index, tensor in enumerate(tensors):
+        vector = torch.randn(tensor.shape, generator=random).to(tensor)
+        total = torch.zeros_like(vector)
+        for piece in partition.pieces_of(index, tensor):
+            coordinates = piece.project(vector)
+            squares["projected"] += _square(coordinates)
+            piece.add_(total, coordinates)
+        squares["vector"] += _square(vector)
+        squares["difference"] += _square(total.sub_(vector))
+    if squares["vector"] == 0.0:
+        return 0.0
+    return max(
+        math.sqrt(squares["difference"] / squares["vector"]), abs(squares["projected"] / squares["vector"] - 1.0)
+    )
+
+
+class Bystander:
+    """Another block than the active one, looked at before and after: it must not have moved."""
+
+    def __init__(self, partition: Partition, active: int, tensors: Sequence[Tensor]) -> None:
+        self._tensors = tensors
+        other = (active + 1) % len(partition.dimensions)
+        self._parts = partition.parts(other, tensors) if other != active else []
+        self._before = [part.piece.project(tensors[part.tensor]).clone() for part in self._parts]
+
+    @torch.no_grad()
+    def moved(self) -> float:
+        """The norm of its change, relative to all tensors' norm."""
+        change = sum(
+            _square(part.piece.project(self._tensors[part.tensor]) - before)
+            for part, before in zip(self._parts, self._before, strict=True)
+        )
+        return math.sqrt(change / sum(_square(tensor) for tensor in self._tensors)) if change > 0.0 else 0.0
+
+
+def _square(tensor: Tensor) -> float:
+    return torch.linalg.vector_norm(tensor, dtype=torch.float64).item() ** 2

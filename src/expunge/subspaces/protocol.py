@@ -1,0 +1,108 @@
+"""What a block design is: a partition of a model's parameters into orthogonal blocks.
+
+A design is a small frozen description (`Permutation(4, seed=7)`). `bind` fits it to the shapes of a model and gives a
+`Partition`, which hands out one `Piece` per block and tensor that it touches. A piece is
+the pair (A_iᵀ, A_i) for one tensor:
+
+    project(x) = A_iᵀ x, the block's coordinates           add_(x, b):  x ← x + A_i b, in place
+
+Nothing here sees the weights' values: a block is fixed, random from its own (public) seed, or chosen by the user.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from ..accounting.checks import whole
+from ..errors import CoverageError
+
+Shapes = Mapping[str, torch.Size]
+MOST_BLOCKS = 65_536
+
+
+class Piece(Protocol):
+    """One block's part of one tensor."""
+
+    def project(self, tensor: Tensor) -> Tensor:
+        """A_iᵀ x: the coordinates of `tensor` in the block, flat."""
+        ...
+
+    def add_(self, tensor: Tensor, coordinates: Tensor) -> None:
+        """X ← x + A_i b, in place."""
+        ...
+
+
+class Part(NamedTuple):
+    """One block's part of one of the model's tensors, by the tensor's place in the list."""
+
+    tensor: int
+    size: int
+    piece: Piece
+
+
+class Split(Protocol):
+    """How one tensor is divided among the blocks."""
+
+    def size(self, block: int) -> int:
+        """The number of the tensor's coordinates in the block."""
+        ...
+
+    def piece(self, block: int, like: Tensor) -> Piece:
+        """The block's part (size > 0), for a tensor of `like`'s device and dtype."""
+        ...
+
+
+@dataclass(frozen=True)
+class Design(ABC):
+    """A way to divide any model's parameters into orthogonal blocks."""
+
+    @abstractmethod
+    def count(self, shapes: Shapes) -> int:
+        """How many blocks there are for these tensors."""
+
+    @abstractmethod
+    def splits(self, shapes: Shapes) -> list[Split]:
+        """One split per tensor, in order."""
+
+    def describe(self) -> dict[str, Any]:
+        """The design as plain JSON values: its kind and its parameters."""
+        return {"kind": type(self).__name__, **asdict(self)}
+
+    def bind(self, shapes: Shapes) -> "Partition":
+        """The partition of tensors with these shapes; blocks that would be empty are left out."""
+        return Partition(shapes, self.splits(shapes), whole("blocks", self.count(shapes), most=MOST_BLOCKS))
+
+
+class Partition:
+    """A design fitted to a model: blocks 0 … count − 1, each with at least one coordinate."""
+
+    def __init__(self, shapes: Shapes, splits: Sequence[Split], blocks: int) -> None:
+        self.names = list(shapes)
+        self._splits = splits
+        sizes = [sum(split.size(block) for split in splits) for block in range(blocks)]
+        self._blocks = [block for block, size in enumerate(sizes) if size > 0]
+        self.dimensions = [size for size in sizes if size > 0]
+        total = sum(shape.numel() for shape in shapes.values())
+        if sum(sizes) != total:
+            raise CoverageError(
+                f"the blocks have {sum(sizes):,} coordinates and the model has {total:,}: "
+                "every coordinate must lie in exactly one block."
+            )
+
+    def parts(self, block: int, tensors: Sequence[Tensor]) -> list[Part]:
+        """What the block touches."""
+        at = self._blocks[block]
+        return [
+            Part(index, split.size(at), split.piece(at, tensor))
+            for index, (split, tensor) in enumerate(zip(self._splits, tensors, strict=True))
+            if split.size(at)
+        ]
+
+    def pieces_of(self, tensor: int, like: Tensor) -> Iterator[Piece]:
+        """Every block's part of one tensor, one at a time."""
+        split = self._splits[tensor]
+        return (split.piece(block, like) for block in self._blocks if split.size(block))

@@ -1,0 +1,21 @@
+"""The engine: carries out a description of blocks and steps on a model, and writes down what it did."""
+
+from .batches import Indices
+from .engine import Loss, Options, run
+from .fine_tune import FineTune
+from .progress import Meter, Progress, RichMeter, silent
+from .record import Record, checks
+
+__all__ = [
+    "FineTune",
+    "Indices",
+    "Loss",
+    "Meter",
+    "Options",
+    "Progress",
+    "Record",
+    "RichMeter",
+    "checks",
+    "run",
+    "silent",
+]

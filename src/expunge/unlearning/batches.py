@@ -1,0 +1,121 @@
+"""Retained data, batch after batch without end, with a randomness of its own so that a run can be resumed."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Subset
+
+from ..errors import ConfigError, DataError
+
+Indices = Callable[[Any], Iterable[int] | Tensor]
+
+
+class Batches:
+    """An endless stream of batches on one device. It counts what it gives, and can skip to where it was."""
+
+    def __init__(self, loader: Iterable[Any], device: torch.device, *, random: Tensor, guard: "Guard") -> None:
+        self._loader, self._device, self._random, self._guard = loader, device, random.clone(), guard
+        self._iterator: Iterator[Any] | None = None
+        self.start, self.given = random.clone(), 0
+
+    def next(self) -> Any:
+        """The next batch; the loader starts again when it is through."""
+        with self._own_randomness():
+            batch = self._next()
+        self._guard.check(batch)
+        self.given += 1
+        return to_device(batch, self._device)
+
+    def rewind(self, start: Tensor, given: int) -> None:
+        """Stand where an earlier stream stood that began with this randomness and had given so many batches."""
+        self._iterator, self._random, self.start, self.given = None, start.clone(), start.clone(), given
+        with self._own_randomness():
+            for _ in range(given):
+                self._next()
+
+    def _next(self) -> Any:
+        if self._iterator is not None:
+            for batch in self._iterator:
+                return batch
+        self._iterator = iter(self._loader)
+        for batch in self._iterator:
+            return batch
+        raise DataError(
+            "the retained data gave no batch. It may be empty, or an iterator that is used up: pass something that can "
+            "be iterated again and again, such as a DataLoader."
+        )
+
+    @contextmanager
+    def _own_randomness(self):
+        outside = torch.get_rng_state()
+        torch.set_rng_state(self._random)
+        try:
+            yield
+        finally:
+            self._random = torch.get_rng_state()
+            torch.set_rng_state(outside)
+
+
+class Guard:
+    """Sees to it that no forgotten sample is in the retained data."""
+
+    def __init__(self, loader: Iterable[Any], forget: Sequence[int] | None, indices: Indices | None) -> None:
+        self.forget = None if forget is None else {int(index) for index in forget}
+        self._indices, self.checked = indices, 0
+        self.how = "declared by the caller; the forget set was not given"
+        if self.forget is None:
+            return
+        if forget is not None and len(self.forget) != len(forget):
+            raise DataError(f"forget names {len(forget) - len(self.forget)} indices twice; each may occur once.")
+        if indices is not None:
+            self.how = "every batch's indices compared with the forget set"
+        elif (kept := _subset_indices(loader)) is not None:
+            self._refuse(kept)
+            self.how = "the data loader's Subset compared with the forget set"
+        else:
+            raise ConfigError(
+                "forget is given, but nothing says which samples a batch holds. Load from "
+                "torch.utils.data.Subset(dataset, retained_indices), or pass indices=function of the batch."
+            )
+
+    def check(self, batch: Any) -> None:
+        """Compare one batch, where the caller can tell its indices."""
+        if self.forget is not None and self._indices is not None:
+            found = self._indices(batch)
+            values = found.tolist() if isinstance(found, Tensor) else [int(index) for index in found]
+            self.checked += len(values)
+            self._refuse(values)
+
+    def _refuse(self, indices: Iterable[int]) -> None:
+        if self.forget and (found := self.forget.intersection(indices)):
+            raise DataError(
+                f"the retained data holds {len(found)} samples of the forget set (index {min(found)} is one). "
+                "Leave them out of the loader."
+            )
+
+
+def to_device(batch: Any, device: torch.device) -> Any:
+    """Every tensor of a batch (tuple, list, dict, nested) on the device."""
+    if isinstance(batch, Tensor):
+        return batch.to(device, non_blocking=True)
+    if isinstance(batch, dict):
+        return type(batch)({key: to_device(value, device) for key, value in batch.items()})
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*(to_device(value, device) for value in batch))
+    if isinstance(batch, (list, tuple)):
+        return type(batch)(to_device(value, device) for value in batch)
+    return batch
+
+
+def _subset_indices(loader: Iterable[Any]) -> list[int] | None:
+    """The samples of the base data set that a loader of (nested) Subsets can give; none where that is not known."""
+    dataset = loader.dataset if isinstance(loader, DataLoader) else loader
+    kept: list[int] | None = None
+    while isinstance(dataset, Subset):
+        here = [int(index) for index in dataset.indices]
+        kept = here if kept is None else [here[index] for index in kept]
+        dataset = dataset.dataset
+    return kept

@@ -1,0 +1,59 @@
+"""BatchNorm statistics and other buffers that data leave behind: reset before the noise, made anew after it."""
+
+from collections.abc import Callable
+from contextlib import contextmanager
+
+import torch
+from torch import nn
+
+from ..errors import BufferError
+from .coverage import Inventory
+
+
+def reset_statistics(inventory: Inventory) -> None:
+    """Forget every running statistic at once."""
+    for norm in inventory.norms.values():
+        norm.reset_running_stats()
+
+
+@torch.no_grad()
+def estimate_statistics(inventory: Inventory, forward: Callable[[], object], batches: int) -> None:
+    """Running statistics as plain averages over so many retained batches, on the weights as they are."""
+    if not inventory.norms:
+        return
+    momenta = {name: norm.momentum for name, norm in inventory.norms.items()}
+    reset_statistics(inventory)
+    for norm in inventory.norms.values():
+        norm.momentum = None  # cumulative average
+    try:
+        for _ in range(batches):
+            forward()
+    finally:
+        for name, norm in inventory.norms.items():
+            norm.momentum = momenta[name]
+
+
+@torch.no_grad()
+def recompute_buffers(model: nn.Module, inventory: Inventory) -> None:
+    """Fill the buffers that the user's functions compute."""
+    for name, (buffer, function) in inventory.recompute.items():
+        value = function(model)
+        if value.shape != buffer.shape:
+            raise BufferError(
+                f"recompute[{name!r}] gave shape {tuple(value.shape)}; the buffer's is {tuple(buffer.shape)}."
+            )
+        buffer.copy_(value)
+
+
+@contextmanager
+def training_mode(model: nn.Module, inventory: Inventory):
+    """Train mode, public norms excepted (their statistics must not move); afterwards every module's mode is as before."""
+    modes = {module: module.training for module in model.modules()}
+    model.train()
+    for norm in inventory.public_norms:
+        norm.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes.items():
+            module.training = mode

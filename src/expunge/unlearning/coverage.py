@@ -1,0 +1,171 @@
+"""What a model holds, and what becomes of it. Every number of the released state has a fate, or there is no run.
+
+trainable parameter        noised, in exactly one block
+BatchNorm statistics       reset, and estimated anew on retained data
+recomputed buffer          set by the user's function on the noised weights
+public                     declared never to have seen the data; must be unchanged at the end
+anything else              refused, by name, with the ways out
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
+
+from ..errors import BufferError, ConfigError, CoverageError
+
+Recompute = Mapping[str, Callable[[nn.Module], Tensor]]
+STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
+
+
+@dataclass
+class Inventory:
+    """Everything a model holds, by fate."""
+
+    trainable: dict[str, nn.Parameter] = field(default_factory=dict[str, nn.Parameter])
+    norms: dict[str, _NormBase] = field(default_factory=dict[str, _NormBase])
+    public: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    public_norms: list[_NormBase] = field(default_factory=list[_NormBase])
+    recompute: dict[str, tuple[Tensor, Callable[[nn.Module], Tensor]]] = field(default_factory=dict)
+
+    @property
+    def shapes(self) -> dict[str, torch.Size]:
+        """Of the trainable parameters, tied ones once."""
+        return {name: parameter.shape for name, parameter in self.trainable.items()}
+
+    @property
+    def fates(self) -> dict[str, int]:
+        """How many tensors met which fate."""
+        return {
+            "noised": len(self.trainable),
+            "statistics estimated anew": len(self.norms),
+            "recomputed": len(self.recompute),
+            "public": len(self.public),
+        }
+
+
+def take_inventory(model: nn.Module, *, public: Sequence[str] = (), recompute: Recompute | None = None) -> Inventory:
+    """Sort a model's state by fate, or refuse. `public` are name patterns (`backbone.*`)."""
+    if isinstance(public, str):
+        raise ConfigError(f"public must be a list of name patterns; got {public!r}. Write [{public!r}].")
+    inventory, recompute = Inventory(), dict(recompute or {})
+
+    def declared(name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in public)
+
+    for name, parameter in model.named_parameters():
+        _refuse_unusual(name, parameter)
+        if parameter.requires_grad:
+            _refuse_half(name, parameter)
+            inventory.trainable[name] = parameter
+        elif declared(name):
+            inventory.public[name] = parameter
+        else:
+            raise CoverageError(
+                f"parameter {name!r} is frozen and would be released as it is. If it was never trained on your data, "
+                f"declare it: public=[{name!r}]. If it was, unfreeze it: requires_grad_(True)."
+            )
+    for name, module, key, buffer in _buffers(model):
+        if isinstance(module, _NormBase) and key in STATISTICS:
+            if declared(name):
+                inventory.public[name] = buffer
+                inventory.public_norms.append(module)
+            else:
+                inventory.norms[name.rpartition(".")[0]] = module
+        elif name in recompute:
+            inventory.recompute[name] = (buffer, recompute.pop(name))
+        elif declared(name):
+            inventory.public[name] = buffer
+        else:
+            raise BufferError(
+                f"buffer {name!r} {tuple(buffer.shape)} may carry what the model saw. If it never depends on data, "
+                f"declare it: public=[{name!r}]; otherwise say how to compute it anew: "
+                f"recompute={{{name!r}: function of the model}}."
+            )
+    if recompute:
+        raise ConfigError(f"recompute names {next(iter(recompute))!r}, which is no buffer of the model.")
+    _refuse_hidden(model, declared)
+    if not inventory.trainable:
+        raise CoverageError("the model has no trainable parameter, so there is nothing to unlearn.")
+    return inventory
+
+
+def _refuse_unusual(name: str, parameter: Tensor) -> None:
+    if isinstance(parameter, nn.parameter.UninitializedParameter):
+        raise CoverageError(f"parameter {name!r} has no shape yet: run one batch through the model first.")
+    if not parameter.is_floating_point() or parameter.layout != torch.strided:
+        raise CoverageError(
+            f"parameter {name!r} is {parameter.dtype}, {parameter.layout}: only dense real numbers work."
+        )
+    if any(stride == 0 and size > 1 for size, stride in zip(parameter.shape, parameter.stride(), strict=True)):
+        raise CoverageError(f"parameter {name!r} is an expanded view: its numbers share memory. Clone it.")
+
+
+def _refuse_half(name: str, parameter: Tensor) -> None:
+    if parameter.dtype not in (torch.float32, torch.float64):
+        raise CoverageError(
+            f"parameter {name!r} is {parameter.dtype}: noise needs float32 at least. Convert with model.float() and use "
+            "autocast=torch.bfloat16 for speed."
+        )
+
+
+def _buffers(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
+    for prefix, module in model.named_modules():
+        for key, buffer in module._buffers.items():
+            if buffer is not None:
+                yield f"{prefix}.{key}" if prefix else key, module, key, buffer
+
+
+def _refuse_hidden(model: nn.Module, declared: Callable[[str], bool]) -> None:
+    """State that no parameter or buffer shows: loose tensors, extra state, keys added by hooks, shared memory."""
+    registered = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
+    for prefix, module in model.named_modules():
+        for key, value in vars(module).items():
+            name = f"{prefix}.{key}" if prefix else key
+            if key not in ("_parameters", "_buffers", "_modules") and not declared(name):
+                for tensor in _tensors_in(value):
+                    if id(tensor) not in registered:
+                        raise CoverageError(
+                            f"{name!r} is a tensor that is neither parameter nor buffer, so nothing covers it. Register "
+                            f"it, delete it, or declare it: public=[{name!r}]. (torch.nn.utils.weight_norm leaves such "
+                            "a tensor; torch.nn.utils.parametrizations.weight_norm does not.)"
+                        )
+    known = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    known |= {name for name, *_ in _buffers(model)}
+    for name in model.state_dict():
+        if name not in known and not declared(name):
+            raise CoverageError(
+                f"state_dict has {name!r}, which is no parameter or buffer. Declare it if it is public."
+            )
+    _refuse_overlap(model)
+
+
+def _tensors_in(value: object) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        yield from (item for item in value if isinstance(item, Tensor))
+    elif isinstance(value, dict):
+        yield from (item for item in value.values() if isinstance(item, Tensor))
+
+
+def _refuse_overlap(model: nn.Module) -> None:
+    spans: dict[object, list[tuple[int, int, str]]] = {}
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        if tensor.numel():
+            start = int(tensor.storage_offset())
+            extent = 1 + sum((int(n) - 1) * int(s) for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+            place = (tensor.device, tensor.untyped_storage().data_ptr())
+            spans.setdefault(place, []).append((start, start + extent, name))
+    for group in spans.values():
+        group.sort()
+        for (_, end, first), (start, _, second) in pairwise(group):
+            if start < end:
+                raise CoverageError(
+                    f"{first!r} and {second!r} share memory but are different tensors, so noise would be added twice. "
+                    "Tie weights by assigning the same Parameter, or clone one."
+                )

@@ -1,0 +1,64 @@
+"""Ordinary training on retained data: after the noise (post-processing, any recipe) or before it (a clean phase)."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..accounting.checks import number, whole
+from ..errors import ConfigError
+
+MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+Schedule = Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class FineTune:
+    """How many steps, with which optimiser, at which rate.
+
+    `optimizer`: "sgd", "adam", "adamw", or a function of the parameters that makes any torch optimiser (L-BFGS too).
+    `schedule`: "constant", "cosine" (to zero), or a function of the step that multiplies the learning rate.
+    """
+
+    steps: int
+    optimizer: str | MakeOptimizer = "sgd"
+    lr: float = 0.01
+    momentum: float = 0.9
+    weight_decay: float = 0.0
+    schedule: str | Schedule = "constant"
+
+    def __post_init__(self) -> None:
+        whole("steps", self.steps, least=0)
+        number("lr", self.lr, least=0.0)
+        number("momentum", self.momentum, least=0.0, below=1.0)
+        number("weight_decay", self.weight_decay, least=0.0)
+        if isinstance(self.optimizer, str) and self.optimizer not in ("sgd", "adam", "adamw"):
+            raise ConfigError(f"optimizer must be 'sgd', 'adam', 'adamw' or a function; got {self.optimizer!r}.")
+        if isinstance(self.schedule, str) and self.schedule not in ("constant", "cosine"):
+            raise ConfigError(f"schedule must be 'constant', 'cosine' or a function; got {self.schedule!r}.")
+
+    def make_optimizer(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+        """A fresh optimiser: the one of the original training remembers the forget set."""
+        if not isinstance(self.optimizer, str):
+            return self.optimizer(parameters)
+        if self.optimizer == "sgd":
+            return torch.optim.SGD(parameters, lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay)
+        kind = torch.optim.Adam if self.optimizer == "adam" else torch.optim.AdamW
+        return kind(parameters, lr=self.lr, weight_decay=self.weight_decay)
+
+    def rate(self, step: int) -> float:
+        """What the learning rate is multiplied by at a step."""
+        if not isinstance(self.schedule, str):
+            return self.schedule(step)
+        return 1.0 if self.schedule == "constant" else 0.5 * (1.0 + math.cos(math.pi * step / self.steps))
+
+    def describe(self) -> dict[str, Any]:
+        """As plain JSON values; functions by name."""
+        return {key: value if not callable(value) else _name(value) for key, value in asdict(self).items()}
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__qualname__)}"

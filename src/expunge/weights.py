@@ -1,0 +1,127 @@
+"""A model's state as bytes: one canonical safetensors layout, to save, to hash, and to compare.
+
+The file that `save` writes has the SHA-256 that `digest` computes, so `sha256sum model.safetensors` can be held against
+a certificate. Any reader of safetensors opens it. Wide types come first, then names in order; a tied tensor is written
+under each of its names.
+"""
+
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .errors import DataError
+
+_NAMES = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
+_PIECE = 2**24
+
+
+def digest(state: Mapping[str, Any]) -> str:
+    """SHA-256 of the state's canonical bytes."""
+    hashing = hashlib.sha256()
+    for part in _stream(state):
+        hashing.update(part)
+    return hashing.hexdigest()
+
+
+def save(state: Mapping[str, Any], path: str | Path, *, mode: int = 0o644) -> str:
+    """Write the canonical file, whole or not at all, and return its SHA-256."""
+    hashing = hashlib.sha256()
+    with Atomic(Path(path), mode) as file:
+        for part in _stream(state):
+            hashing.update(part)
+            file.write(part)
+    return hashing.hexdigest()
+
+
+def load(path: str | Path) -> dict[str, Tensor]:
+    """A state dict from a safetensors or a PyTorch file (`weights_only`: a file is data, never a program)."""
+    path = Path(path)
+    try:
+        if path.suffix == ".safetensors":
+            from safetensors.torch import load_file
+
+            return load_file(path)
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}. Check the path.") from error
+    except Exception as error:
+        raise DataError(
+            f"{path} is not a file of weights ({type(error).__name__}). Expected .safetensors, or a state_dict saved with "
+            "torch.save; a whole pickled model is not read, because opening one runs its code."
+        ) from error
+    if isinstance(state, dict) and isinstance(state.get("state_dict"), dict):
+        state = state["state_dict"]
+    if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
+        raise DataError(f"{path} holds no state_dict (names and tensors). Save model.state_dict().")
+    return state
+
+
+def _stream(state: Mapping[str, Any]) -> Iterator[bytes]:
+    plain = {name: _plain(name, value) for name, value in state.items()}
+    names = sorted(plain, key=lambda name: (-plain[name].element_size(), name))  # keeps every tensor aligned
+    tensors = {name: plain[name] for name in names}
+    header: dict[str, Any] = {}
+    offset = 0
+    for name, tensor in tensors.items():
+        size = tensor.numel() * tensor.element_size()
+        header[name] = {
+            "dtype": _NAMES[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": [offset, offset + size],
+        }
+        offset += size
+    text = json.dumps(header, separators=(",", ":"), sort_keys=True).encode()
+    text += b" " * (-len(text) % 8)
+    yield struct.pack("<Q", len(text)) + text
+    for tensor in tensors.values():
+        flat = (
+            tensor.detach().reshape(-1).view(torch.uint8) if tensor.numel() else tensor.new_empty(0, dtype=torch.uint8)
+        )
+        for piece in flat.split(_PIECE):
+            yield piece.cpu().numpy().tobytes()
+
+
+def _plain(name: str, value: object) -> Tensor:
+    if not isinstance(value, Tensor) or value.layout != torch.strided or value.dtype not in _NAMES:
+        raise DataError(f"state {name!r} is {type(value).__name__} and cannot be hashed; only dense tensors can.")
+    return value
+
+
+class Atomic:
+    """A file that appears under its name only when it is complete and on disk."""
+
+    def __init__(self, path: Path, mode: int) -> None:
+        self._path, self._partial, self._mode = path, path.with_name(f".{path.name}.{os.getpid()}.partial"), mode
+
+    def __enter__(self):
+        descriptor = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, self._mode)
+        self._file = os.fdopen(descriptor, "wb")
+        return self._file
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        self._file.close()
+        if kind is None:
+            os.replace(self._partial, self._path)
+        else:
+            self._partial.unlink(missing_ok=True)
