@@ -17,8 +17,16 @@ app = App(
     version_flags=["--version"],
     default_parameter=Parameter(negative=()),
 )
-app.command("expunge.cli.account:account")
-app.command("expunge.cli.plan:plan")
+
+COMMANDS = {
+    "plan": "The noise that a privacy target asks for, beside its alternatives.",
+    "account": "What a ledger of blocks and steps costs.",
+    "unlearn": "Plan, run and certify.",
+    "verify": "Check a certificate, alone or against weights.",
+    "recertify": "What a finished run is worth under another proximity.",
+}
+for name, summary in COMMANDS.items():
+    app.command(f"expunge.cli.{name}:{name}", name=name, help=summary)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Phase = Literal["clean", "noise", "statistics", "fine-tune"]
 
@@ -28,15 +28,22 @@ def silent(_: Progress) -> None:
 
 
 class RichMeter:
-    """Bars on a terminal, one per phase. Use as a context manager: `with RichMeter() as meter: ...`."""
+    """Bars on a terminal's standard error, one per phase; elsewhere nothing. `with RichMeter() as meter: ...`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, quiet: bool = False) -> None:
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
 
-        columns = ("{task.description:<12}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bars = Bars(*columns, TextColumn("{task.fields[note]}"))
-        self._tasks: dict[str, int] = {}
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._bars = Bars(
+            *columns,
+            TextColumn("{task.fields[note]}"),
+            console=console,
+            disable=quiet or not console.is_terminal,
+        )
+        self._tasks: dict[str, Any] = {}
 
     def __enter__(self) -> "RichMeter":
         self._bars.start()
@@ -49,8 +56,7 @@ class RichMeter:
         """Move the phase's bar."""
         if progress.phase not in self._tasks:
             self._tasks[progress.phase] = self._bars.add_task(progress.phase, total=progress.steps, note="")
-        task = self._tasks[progress.phase]
-        self._bars.update(task, completed=progress.step, total=progress.steps, note=_note(progress))  # pyright: ignore[reportArgumentType]
+        self._bars.update(self._tasks[progress.phase], completed=progress.step, note=_note(progress))
 
 
 def _note(progress: Progress) -> str:

@@ -1,0 +1,185 @@
+"""`expunge unlearn`: plan, run and certify in one go."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from ..accounting import Accountant
+from ..errors import ConfigError
+from . import loading
+from .numbers import StepCount, WholeNumber
+from .output import figure, print_facts, print_json
+
+DesignName = Literal["Whole", "RandomRotation", "FastRotation", "Permutation", "LayerCycle", "HeadBody"]
+
+
+def unlearn(
+    *,
+    model: str,
+    weights: Path,
+    data: str,
+    loss: str | None = None,
+    proximity: str,
+    epsilon: float,
+    delta: float,
+    clip: float,
+    step_size: float,
+    weight_decay: float = 0.0,
+    steps: StepCount = 1,
+    design: DesignName = "Permutation",
+    blocks: WholeNumber = 4,
+    accountant: Accountant = "gaussian",
+    fine_tune_steps: WholeNumber = 0,
+    fine_tune_lr: float = 0.01,
+    fine_tune_optimizer: Literal["sgd", "adam", "adamw"] = "sgd",
+    forget: Path | None = None,
+    public: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
+    looks: WholeNumber = 1,
+    after: Path | None = None,
+    sign_key: Path | None = None,
+    simulate: int | None = None,
+    checkpoint: Path | None = None,
+    output: Path = Path("unlearned.safetensors"),
+    certificate: Path = Path("certificate.json"),
+    quiet: bool = False,
+    json: bool = False,
+) -> None:
+    """Unlearn: run noisy fine-tuning block by block on retained data, and write the new weights and their certificate.
+
+    Parameters
+    ----------
+    model
+        package.module:factory, a function without arguments that builds the model.
+    weights
+        The trained weights: .safetensors, or a state_dict saved by torch.save.
+    data
+        package.module:function, which returns an iterable of batches of *retained* data (a DataLoader).
+    loss
+        package.module:function of (model, batch) → scalar; default: cross-entropy of model(inputs) for (inputs, labels).
+    proximity
+        Δ, a number or a proximity file.
+    epsilon
+        ε of the guarantee.
+    delta
+        δ of the guarantee.
+    clip
+        C₁: gradient clip of the whole parameter vector; each of k blocks clips at C₁/√k. 0: no gradient.
+    step_size
+        γ of the noisy steps.
+    weight_decay
+        λ of the noisy steps.
+    steps
+        T, noisy steps per block, or "best".
+    design
+        How parameters are divided into blocks.
+    blocks
+        k, for the designs that take it.
+    accountant
+        "gaussian" is exact; "renyi" is the paper's.
+    fine_tune_steps
+        Ordinary steps on retained data afterwards.
+    fine_tune_lr
+        Their learning rate.
+    fine_tune_optimizer
+        Their optimiser.
+    forget
+        A file of sample indices that must not be among the retained data (which then is a torch Subset).
+    public
+        Name patterns of frozen parameters and buffers that never saw the data.
+    looks
+        How many runs of this request anyone looked at, this one included.
+    after
+        The certificate of the previous request, whose weights these are.
+    sign_key
+        An Ed25519 private key (PEM) to sign the certificate with.
+    simulate
+        A seed: reproducible noise for research. Its certificate does not verify.
+    checkpoint
+        A file to resume from if the run is interrupted. It holds un-noised weights; it is deleted at the end.
+    output
+        Where the new weights go.
+    certificate
+        Where the certificate goes.
+    quiet
+        No progress.
+    json
+        Print one JSON object.
+    """
+    import expunge
+
+    from .. import certificate as certificates
+    from .. import weights as weight_files
+
+    made = loading.model(model, weights)
+    plan = expunge.plan(
+        made,
+        blocks=_design(design, blocks),
+        proximity=loading.proximity(proximity),
+        epsilon=epsilon,
+        delta=delta,
+        clip=clip,
+        step_size=step_size,
+        weight_decay=weight_decay,
+        steps=steps,
+        accountant=accountant,
+    )
+    recipe = expunge.FineTune(fine_tune_steps, fine_tune_optimizer, fine_tune_lr) if fine_tune_steps else None
+    with expunge.RichMeter(quiet=quiet or json) as meter:
+        outcome = expunge.unlearn(
+            made,
+            loading.function("data", data)(),
+            _cross_entropy if loss is None else loading.function("loss", loss),
+            plan,
+            fine_tune=recipe,
+            forget=None if forget is None else loading.indices(forget),
+            public=public or (),
+            looks=looks,
+            after=after,
+            simulate=simulate,
+            checkpoint=checkpoint,
+            progress=meter,
+        )
+    issued = outcome.certificate if sign_key is None else certificates.sign(outcome.certificate, sign_key)
+    weight_files.save(made.state_dict(), output)
+    issued.save(certificate)
+    answer = {
+        "schema": "expunge.unlearned/1",
+        "kind": issued["kind"],
+        "guarantee": issued["guarantee"],
+        "weights": str(output),
+        "certificate": str(certificate),
+        "sha256": issued["sha256"],
+        "seconds": outcome.record.seconds,
+    }
+    print_json(answer) if json else _show(answer, plan.gap)
+
+
+def _design(name: DesignName, blocks: int) -> Any:
+    from .. import subspaces
+
+    arguments = {} if name in ("Whole", "HeadBody") else {"k": blocks}
+    return subspaces.from_description({"kind": name, **arguments})
+
+
+def _cross_entropy(model: Any, batch: Any) -> Any:
+    from torch.nn.functional import cross_entropy
+
+    if not isinstance(batch, (list, tuple)) or len(batch) != 2:
+        raise ConfigError(f"without --loss a batch must be (inputs, labels); got {type(batch).__name__}. Give --loss.")
+    return cross_entropy(model(batch[0]), batch[1])
+
+
+def _show(answer: dict[str, Any], gap: float) -> None:
+    promise = answer["guarantee"]
+    print_facts(
+        [
+            (answer["kind"], f"({figure(promise['epsilon'][promise['accountant']])}, {promise['delta']:g}), if trained and "
+             f"retrained model were within {gap:g} of each other"),
+            ("in any case", f"delta {promise['unconditional_delta']:.4g}"),
+            ("weights", f"{answer['weights']} (SHA-256 {answer['sha256']['output_weights']})"),
+            ("certificate", answer["certificate"]),
+            ("time", ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in answer["seconds"].items())),
+            ("check it", f"expunge verify {answer['certificate']} --weights {answer['weights']}"),
+        ]
+    )  # fmt: skip

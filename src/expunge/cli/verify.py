@@ -1,0 +1,43 @@
+"""`expunge verify`: the auditor's command. Needs neither data nor training code."""
+
+import sys
+from pathlib import Path
+
+from ..accounting.ledger import read_text
+from ..errors import CertificationError, ExpungeError
+from .output import print_facts, print_json
+
+
+def verify(certificate: Path, *, weights: Path | None = None, key: Path | None = None, json: bool = False) -> None:
+    """Recompute a certificate from its ledger, and compare it with a model's weights. Exit code 0: valid, 1: not.
+
+    Parameters
+    ----------
+    certificate
+        The certificate, signed or not.
+    weights
+        The weights it should be about: .safetensors, or a state_dict saved by torch.save.
+    key
+        The signer's Ed25519 public key (PEM).
+    json
+        Print one JSON object.
+    """
+    from .. import certificate as certificates
+    from .. import weights as weight_files
+
+    content = read_text(certificate)
+    state = None if weights is None else weight_files.load(weights)
+    try:
+        findings = certificates.verify(content, state, public_key=key)
+    except ExpungeError as error:
+        if json:
+            print_json({"schema": "expunge.verification/1", "valid": False, "reason": str(error)})
+            sys.exit(1)
+        raise CertificationError(f"NOT VALID: {error}") from error
+    if json:
+        compared = state is not None
+        found = [{"name": finding.name, "detail": finding.detail} for finding in findings]
+        print_json({"schema": "expunge.verification/1", "valid": True, "weights_compared": compared, "found": found})
+        return
+    print_facts([(finding.name, finding.detail) for finding in findings])
+    print("\nVALID" if state is not None else "\nVALID as a document. No weights were given, so none were compared.")
