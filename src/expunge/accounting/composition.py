@@ -41,12 +41,17 @@ def successive_failure(mus: Sequence[float], failures: Sequence[float]) -> float
 
 
 def _seen_through(costs: Sequence[float], failures: Sequence[float]) -> float:
-    total, before, normal = 0.0, 0.0, NormalDist()
+    total, before = 0.0, 0.0
     for cost, failure in zip(costs, failures, strict=True):
         if failure > 0.0:
-            total += failure if before == 0.0 else normal.cdf(normal.inv_cdf(failure) + before) * (1.0 + 1e-9)
+            total += failure if before == 0.0 else _grown(failure, before)
         before += cost
     return total
+
+
+def _grown(probability: float, mu: float) -> float:
+    """F_μ(p) = Φ(Φ⁻¹(p) + μ), rounded up; the complementary error function keeps small tails whole."""
+    return 0.5 * math.erfc(-(NormalDist().inv_cdf(probability) + mu) / math.sqrt(2.0)) * (1.0 + 1e-9)
 
 
 def _checked(mus: Iterable[float]) -> list[float]:

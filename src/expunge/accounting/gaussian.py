@@ -8,6 +8,7 @@ small μ, where the two nearly cancel, φ(a) ∫_a^b (1 − x M(x)) dx. Nothing 
 
 import math
 
+from ..errors import BudgetError
 from . import renyi
 from .checks import distance, number, probability
 from .mills import ROOT_TWO_PI, mills, mills_slope
@@ -33,7 +34,9 @@ def mu(epsilon: float, delta: float) -> float:
 
 def epsilon(mu: float, delta: float) -> float:
     """The smallest ε with (ε, δ) for a μ-GDP run, rounded up."""
-    mu = number("mu", distance("mu", mu), most=LARGEST_MU)
+    mu = distance("mu", mu)
+    if mu > LARGEST_MU:
+        raise BudgetError(f"mu = {mu:.6g} is no privacy at all (at most {LARGEST_MU:g} is converted). Raise sigma.")
     delta = probability("delta", delta)
     target = math.log(delta)
     if _log_delta(mu, 0.0) <= target:

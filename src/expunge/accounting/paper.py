@@ -50,7 +50,7 @@ def sigma_at(
     z = 1 − λC₀/C₁. The same curve as the paper's quadratic in 1/σ², without solving it, and stable as z → 0.
     """
     rate, half = _rate(step_size, weight_decay), distance("gap", gap) / 2.0
-    steps, clip = number("steps", steps, above=0.0), number("clip", clip, above=0.0)
+    steps, clip = number("steps", steps, least=SMALLEST), number("clip", clip, above=0.0)
     log_x = steps * math.log1p(-number("step_size × weight_decay", rate, least=SMALLEST))
     x = math.exp(log_x)
     left = clip / weight_decay * -math.expm1(log_x) + x * half  # (C₁/λ)(1 − zx)

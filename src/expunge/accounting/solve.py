@@ -20,7 +20,7 @@ def sigma(mu: float, gap: float, *, step_size: float, weight_decay: float, clip:
 
     σ(T) = R/(μ√S), rounded up;  R = ρ^T Δ + 2γC₁ Σρ^t,  S = Σρ^{2t}.
     """
-    mu = number("mu", mu, above=0.0)
+    mu = number("mu", mu, least=SMALLEST)
     gap = distance("gap", gap)
     decay, drift, noise = constant(Step(step_size, weight_decay, clip, 0.0), whole("steps", steps, most=MOST_STEPS))
     left = decay * gap + drift
@@ -56,7 +56,7 @@ def best_steps(gap: float, *, step_size: float, weight_decay: float, clip: float
 
 def scale_noise(mu: float, gap: float, blocks: Block | Iterable[Block]) -> tuple[Block, ...]:
     """The same schedules with every σ multiplied by one factor, so that the run just fits in μ."""
-    mu, blocks = number("mu", mu, above=0.0), as_blocks(blocks)
+    mu, blocks = number("mu", mu, least=SMALLEST), as_blocks(blocks)
     factor = run_mu(gap, blocks) / mu * (_SAFE + sum(len(block.steps) for block in blocks) * 2.0**-50)
     return tuple(block.with_noise(factor) for block in blocks)
 
@@ -75,7 +75,7 @@ def allocate(
     (σ_i = 1), Σ(e_i/σ_i)² = μ² and Lagrange give σ_i² = (e_i/√(w_i r_i)) · Σ_j e_j √(w_j r_j) / μ². Weights (default 1)
     say how much a unit of noise hurts in a block. A block with nothing to hide gets no noise.
     """
-    mu, blocks = number("mu", mu, above=0.0), as_blocks(blocks)
+    mu, blocks = number("mu", mu, least=SMALLEST), as_blocks(blocks)
     weights = [1.0] * len(blocks) if weights is None else weights
     if not len(gaps) == len(dimensions) == len(weights) == len(blocks):
         raise ConfigError(
