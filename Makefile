@@ -28,7 +28,7 @@ types: .venv/ready
 	@$(BIN)/basedpyright
 
 docs: .venv/ready
-	@$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
 	rm -rf .venv site demo .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,5 @@
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,3 +12,15 @@ def shared() -> Path:
     if not folder:
         pytest.skip("set EXPUNGE_SHARED to the folder with vectors and data")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def timm():
+    """timm asks torchvision for operators that its CPU wheel may bring in another build than torch's; none is called."""
+    torch = pytest.importorskip("torch")
+    library = torch.library.Library("torchvision", "DEF")
+    for name in ("nms", "qnms"):
+        with suppress(RuntimeError):  # where torchvision's own are there
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    yield pytest.importorskip("timm")
+    del library

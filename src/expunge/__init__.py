@@ -21,7 +21,8 @@ from .errors import (
 if TYPE_CHECKING:
     from . import accounting
     from .accounting import Proximity
-    from .api import Outcome, plan, recertify, unlearn, verify
+    from .api import Outcome, calibrate, plan, recertify, unlearn, verify
+    from .calibration import Calibration
     from .certificate import Certificate
     from .planning import Plan
     from .subspaces import Custom, FastRotation, HeadBody, LayerCycle, Permutation, RandomRotation, Whole
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
 __version__ = version("expunge")
 
 _HOME = {
-    **dict.fromkeys(("plan", "unlearn", "verify", "recertify", "Outcome"), "api"),
+    **dict.fromkeys(("calibrate", "plan", "unlearn", "verify", "recertify", "Outcome"), "api"),
     **dict.fromkeys(
         ("Custom", "FastRotation", "HeadBody", "LayerCycle", "Permutation", "RandomRotation", "Whole"), "subspaces"
     ),
     **dict.fromkeys(("FineTune", "RichMeter"), "unlearning"),
+    "Calibration": "calibration",
     "Certificate": "certificate",
     "Plan": "planning",
     "Proximity": "accounting",
@@ -42,7 +44,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("accounting", "certificate", "planning", "subspaces", "unlearning"):
+    if name in ("accounting", "calibration", "certificate", "planning", "subspaces", "unlearning"):
         return import_module(f".{name}", __name__)
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
@@ -56,6 +58,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "BudgetError",
     "BufferError",
+    "Calibration",
     "Certificate",
     "CertificationError",
     "ConfigError",
@@ -77,6 +80,7 @@ __all__ = [
     "Whole",
     "__version__",
     "accounting",
+    "calibrate",
     "plan",
     "recertify",
     "unlearn",

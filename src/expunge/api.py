@@ -1,4 +1,4 @@
-"""The five calls that most people need: plan, unlearn, verify, recertify (and calibrate, to come)."""
+"""The five calls that most people need: calibrate, plan, unlearn, verify, recertify."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -9,10 +9,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from . import calibration, planning, subspaces, unlearning, weights
 from . import certificate as certificates
-from . import planning, subspaces, unlearning
 from .accounting import Accountant, Proximity, mu
 from .accounting.recertify import conversion
+from .calibration import Calibration
 from .certificate import Certificate, Finding
 from .errors import BudgetError, ConfigError, ProximityError
 from .unlearning import FineTune, Loss, Options, Record
@@ -27,6 +28,52 @@ class Outcome:
     record: Record
 
 
+def calibrate(
+    train: calibration.Train,
+    dataset: Any,
+    deletion: calibration.Deletion,
+    *,
+    pairs: int = 10,
+    clean: FineTune | None = None,
+    loss: Loss | None = None,
+    loader: Callable[[calibration.Stream, int], Iterable[Any]] | None = None,
+    **settings: Any,
+) -> Calibration:
+    """Measure the proximity of trained and retrained models by coupled pairs (`expunge.calibration.calibrate` has it all).
+
+    With a clean phase, `loss` and `loader(stream, seed)` are those of the later run, and the gap is measured after it.
+    """
+    if clean is None:
+        return calibration.calibrate(train, dataset, deletion, pairs=pairs, **settings)
+    if loss is None or loader is None:
+        raise ConfigError("a clean phase needs loss(model, batch) and loader(stream, seed), as the run itself will.")
+    phase = _CleanPhase(clean, loss, loader)
+    return calibration.calibrate(train, dataset, deletion, pairs=pairs, clean=phase, entry=entry_of(clean), **settings)
+
+
+@dataclass(frozen=True)
+class _CleanPhase:
+    """The engine's clean phase as calibration calls it (a class, so that it can be sent to another process)."""
+
+    recipe: FineTune
+    loss: Loss
+    loader: Callable[[calibration.Stream, int], Iterable[Any]]
+
+    def __call__(self, model: nn.Module, stream: calibration.Stream, seed: int) -> nn.Module:
+        unlearning.train_clean(model, self.loader(stream, seed), self.loss, self.recipe, seed=seed)
+        return model
+
+
+def entry_of(clean: FineTune | None) -> str | None:
+    """What a proximity says of the clean phase it was measured after."""
+    if clean is not None and not clean.named:
+        raise ConfigError(
+            "a clean phase is told apart by its description, and a lambda, closure or partial has none. Use 'sgd', 'adam', "
+            "'adamw', or functions defined at the top level of a module."
+        )
+    return None if clean is None else json.dumps(clean.describe(), sort_keys=True)
+
+
 def plan(
     model: nn.Module,
     *,
@@ -36,7 +83,7 @@ def plan(
     clip: float | Sequence[float],
     step_size: float | Sequence[float],
     weight_decay: float | Sequence[float] = 0.0,
-    proximity: Proximity | float | None = None,
+    proximity: Calibration | Proximity | float | None = None,
     steps: int | Literal["best"] = 1,
     noise_every: int = 1,
     noise_shape: Sequence[float] | None = None,
@@ -51,6 +98,8 @@ def plan(
     """
     if (proximity is None) == (model_clip is None):
         raise ConfigError("give a proximity (calibrated), or model_clip (which sets it to 2 × model_clip), not both.")
+    if isinstance(proximity, Calibration):
+        proximity = proximity.proximity
     if proximity is None:
         proximity = Proximity(2.0 * (model_clip or 0.0), 0.0, f"model clipped to {model_clip:g} in both runs")
     shapes = {name: p.shape for name, p in model.named_parameters() if p.requires_grad}
@@ -113,8 +162,16 @@ def unlearn(
 
     If anything is raised, the model is not unlearned and must not be released.
     """
-    after = certificates.load(after) if isinstance(after, (str, Path)) else after
-    entry = None if clean is None else json.dumps(clean.describe(), sort_keys=True)
+    if isinstance(after, (str, Path)):
+        after = certificates.load(after)
+    if after is not None and after["kind"] == "certificate":
+        certificates.verify(after)
+    certificates.history(plan.proximity, weights.digest(model.state_dict()), looks=looks, after=after)
+    if clean is not None and plan.model_clip is not None:
+        raise ConfigError(
+            "a clean phase moves a clipped model, and 2 × model_clip no longer bounds the gap. Use one of them."
+        )
+    entry = entry_of(clean)
     if plan.proximity.entry != entry:
         raise ProximityError(
             f"the proximity was calibrated at entry {plan.proximity.entry or 'as trained'}, and this run's noise begins at "
@@ -156,7 +213,6 @@ def _certify(plan: planning.Plan, record: Record, looks: int, after: Certificate
         epsilon=plan.epsilon,
         delta=plan.delta,
         accountant=plan.accountant,
-        checks=unlearning.checks(record),
         run=record.summary(),
         sha256={
             "input_weights": record.input_sha256,
@@ -176,8 +232,9 @@ def verify(certificate: Certificate | str | Path, model: Any, *, public_key: str
 
 
 def recertify(
-    certificate: Certificate | str | Path, *, proximity: Proximity | float, delta: float | None = None
+    certificate: Certificate | str | Path, *, proximity: Calibration | Proximity | float, delta: float | None = None
 ) -> Certificate:
     """What the same run is worth under another proximity: a new certificate that names its parent."""
     certificate = certificates.load(certificate) if isinstance(certificate, (str, Path)) else certificate
-    return certificates.recertify(certificate, proximity=proximity, delta=delta)
+    found = proximity.proximity if isinstance(proximity, Calibration) else proximity
+    return certificates.recertify(certificate, proximity=found, delta=delta)

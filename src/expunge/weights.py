@@ -109,7 +109,7 @@ class Atomic:
     """A file that appears under its name only when it is complete and on disk."""
 
     def __init__(self, path: Path, mode: int) -> None:
-        self._path, self._partial, self._mode = path, path.with_name(f".{path.name}.{os.getpid()}.partial"), mode
+        self._path, self._partial, self._mode = path, path.with_name(f".{path.name}.partial"), mode
 
     def __enter__(self):
         descriptor = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, self._mode)

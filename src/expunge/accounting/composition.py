@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from statistics import NormalDist
 
 from ..errors import ConfigError
-from .checks import number
+from .checks import number, whole
 from .rounding import up
 
 
@@ -13,6 +13,11 @@ def several_looks(mus: Iterable[float]) -> float:
     """Runs of the *same* request, all of them looked at (to choose one, say): √Σμ²."""
     values = _checked(mus)
     return up(math.hypot(*values), len(values))
+
+
+def repeated_looks(mu: float, looks: int) -> float:
+    """The same run of one request so many times: √n μ."""
+    return up(number("mu", mu, least=0.0) * math.sqrt(whole("looks", looks)), 2) if looks > 1 else mu
 
 
 def successive_requests(mus: Iterable[float]) -> float:
@@ -32,11 +37,11 @@ def successive_failure(mus: Sequence[float], failures: Sequence[float]) -> float
     become: ϱ₁ + F_{μ₁}(ϱ₂) + F_{μ₁+μ₂}(ϱ₃) + …, and the same from the other end. For one request it is ϱ.
     """
     costs = _checked(mus)
-    values = [number(f"failures[{i}]", value, least=0.0, below=1.0) for i, value in enumerate(failures)]
+    values = [number(f"failures[{i}]", value, least=0.0, most=1.0) for i, value in enumerate(failures)]
     if len(values) != len(costs):
         raise ConfigError(f"failures must have one value per request: got {len(values)} for {len(costs)}.")
-    if len(values) == 1:
-        return values[0]
+    if len(values) == 1 or max(values) == 1.0:
+        return max(values)
     return min(1.0, max(_seen_through(costs, values), _seen_through(costs[::-1], values[::-1])))
 
 

@@ -18,7 +18,7 @@ from .checks import number, probability, whole
 
 @dataclass(frozen=True, slots=True)
 class Proximity:
-    """The claim ‖x̂ − x̂′‖ ≤ gap, wrong with probability at most `failure`, and what it rests on.
+    """The claim ‖x̂ − x̂′‖ ≤ gap, wrong with probability at most `failure` (1: nobody knows), and what it rests on.
 
     It is measured where the noise enters: after the clean phase `entry`, if there is one (its description, as JSON), and
     after the training *and* unlearning of all earlier requests, if this is number `requests` on the model.
@@ -33,9 +33,14 @@ class Proximity:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gap", number("gap", self.gap, least=0.0))
-        object.__setattr__(self, "failure", number("failure", self.failure, least=0.0, below=1.0))
+        object.__setattr__(self, "failure", number("failure", self.failure, least=0.0, most=1.0))
         object.__setattr__(self, "assumptions", tuple(self.assumptions))
         whole("requests", self.requests)
+
+
+def given(gap: float) -> Proximity:
+    """A bare number. Nothing says how often it is exceeded, so unconditionally it promises nothing."""
+    return Proximity(gap, 1.0, "given as a number", ("the gap was given without evidence of how often it is exceeded",))
 
 
 def order_statistic(gaps: Sequence[float], *, rank: int = 1, safety_factor: float = 1.0) -> Proximity:

@@ -28,7 +28,7 @@ class Point(NamedTuple):
 def conversion(accountant: Accountant) -> ModuleType:
     """The module that turns μ into (ε, δ) and back."""
     modules = {"gaussian": gaussian, "renyi": renyi}
-    if accountant not in modules:
+    if not isinstance(accountant, str) or accountant not in modules:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigError(f"accountant must be 'gaussian' or 'renyi'; got {accountant!r}.")
     return modules[accountant]
 

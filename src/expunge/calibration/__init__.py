@@ -2,5 +2,16 @@
 
 from .calibrate import Calibration, calibrate
 from .coupling import Deletion, Stream, base_stream, retained_stream
+from .pair import Train
+from .plot import plot_trajectory
 
-__all__ = ["Calibration", "Deletion", "Stream", "base_stream", "calibrate", "retained_stream"]
+__all__ = [
+    "Calibration",
+    "Deletion",
+    "Stream",
+    "Train",
+    "base_stream",
+    "calibrate",
+    "plot_trajectory",
+    "retained_stream",
+]

@@ -1,5 +1,6 @@
 """Coupled pairs → Δ(ϱ). The gaps are measured; what they support is order statistics, and nothing more is claimed."""
 
+import json
 import math
 from collections.abc import Callable, Sized
 from dataclasses import dataclass, fields
@@ -49,6 +50,10 @@ class Calibration:
             "coupling": self.coupling,
             "pairs": list(self.pairs),
         }
+
+    def save(self, path: str | Path) -> None:
+        """Write the proximity file, which `plan`, `unlearn` and `recertify` read."""
+        Path(path).write_text(json.dumps(self.to_dict(), indent=1), encoding="utf-8")
 
     def summary(self) -> str:
         """What the pairs can and cannot support, in words."""

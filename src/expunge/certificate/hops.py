@@ -6,13 +6,15 @@ hops add (docs/mathematics.md, "Composition").
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 from ..accounting import Accountant, Block, Proximity, composition, gaussian, mu, renyi
 from ..accounting.checks import whole
 from ..accounting.ledger import block_record, read_blocks, read_proximity, read_record
+from ..errors import CertificationError, ProximityError
 
+MOST_LOOKS = 1_000_000
 FIELDS = ("proximity", "blocks", "looks", "certificate")
 
 
@@ -21,14 +23,15 @@ def hop(proximity: Proximity, blocks: Sequence[Block], looks: int) -> dict[str, 
     return {
         "proximity": plain(proximity),
         "blocks": [block_record(block) for block in blocks],
-        "looks": whole("looks", looks),
+        "looks": looks,
         "certificate": None,
     }
 
 
 def plain(proximity: Proximity) -> dict[str, Any]:
     """A proximity as plain JSON values."""
-    return asdict(proximity) | {"assumptions": list(proximity.assumptions)}
+    values = {field.name: getattr(proximity, field.name) for field in fields(Proximity)}
+    return values | {"assumptions": list(proximity.assumptions)}
 
 
 def guarantee(hops: Sequence[Mapping[str, Any]], *, delta: float, accountant: Accountant) -> dict[str, Any]:
@@ -38,10 +41,13 @@ def guarantee(hops: Sequence[Mapping[str, Any]], *, delta: float, accountant: Ac
     for index, values in enumerate(hops):
         record = read_record(values, f"hops[{index}]", required=FIELDS)
         proximity = read_proximity(record["proximity"])
-        looks = whole(f"hops[{index}].looks", record["looks"])
-        cost = mu(proximity.gap, read_blocks(record["blocks"]))
-        costs.append(composition.several_looks([cost] * looks) if looks > 1 else cost)
+        if proximity.requests != index + 1:
+            raise ProximityError(f"hops[{index}] rests on a proximity of request {proximity.requests}.")
+        looks = whole(f"hops[{index}].looks", record["looks"], most=MOST_LOOKS)
+        costs.append(composition.repeated_looks(mu(proximity.gap, read_blocks(record["blocks"])), looks))
         failures.append(proximity.failure)
+    if not costs:
+        raise CertificationError("the certificate has no hop: nothing was run.")
     total = composition.successive_requests(costs) if len(costs) > 1 else costs[0]
     failure = composition.successive_failure(costs, failures)
     return {

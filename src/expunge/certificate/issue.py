@@ -7,20 +7,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ..accounting import Accountant, Block, Proximity
+from ..accounting.checks import whole
 from ..errors import BudgetError, ProximityError
+from .checks import judge
 from .document import CAVEATS, SCHEMA, Certificate, sealed
-from .hops import guarantee, hop
-
-LIMITS = {
-    "coverage": 0.0,
-    "decomposition": 1e-5,
-    "other blocks": 1e-4,
-    "clip": 1.0,
-    "noise variance": 1.0,
-    "precision": 2.0**-23,
-    "retained data": 0.0,
-    "public state": 0.0,
-}
+from .hops import MOST_LOOKS, guarantee, hop
 
 
 def issue(
@@ -30,7 +21,6 @@ def issue(
     epsilon: float,
     delta: float,
     accountant: Accountant,
-    checks: Sequence[Mapping[str, Any]],
     run: Mapping[str, Any],
     sha256: Mapping[str, str | None],
     simulated: bool,
@@ -38,12 +28,7 @@ def issue(
     after: Certificate | None = None,
 ) -> Certificate:
     """Certify a run, or refuse. `after` is the certificate of the model that this request started from."""
-    earlier = _earlier(after, sha256["input_weights"])
-    if proximity.requests != len(earlier) + 1:
-        raise ProximityError(
-            f"this is request {len(earlier) + 1} on the model, and its proximity was calibrated for request "
-            f"{proximity.requests}. Calibrate the whole pipeline: training and all earlier unlearning, with its fine-tuning."
-        )
+    earlier = history(proximity, sha256["input_weights"], looks=looks, after=after)
     hops = [*earlier, hop(proximity, blocks, looks)]
     promise = guarantee(hops, delta=delta, accountant=accountant)
     if not earlier and looks == 1 and promise["epsilon"][accountant] > epsilon:
@@ -56,7 +41,7 @@ def issue(
         "guarantee": promise,
         "target": {"epsilon": epsilon, "delta": delta, "accountant": accountant},
         "hops": hops,
-        "checks": [dict(check) for check in checks],
+        "checks": judge(run, blocks),
         "run": dict(run),
         "sha256": {**sha256, "parent": None if after is None else after.sha256},
         "software": software(),
@@ -66,17 +51,27 @@ def issue(
     return Certificate(sealed(document))
 
 
-def _earlier(after: Certificate | None, input_weights: str | None) -> list[dict[str, Any]]:
+def history(
+    proximity: Proximity, input_weights: str | None, *, looks: int, after: Certificate | None
+) -> list[dict[str, Any]]:
+    """The earlier hops of the model that a run starts from; refuses what could never be certified."""
+    whole("looks", looks, most=MOST_LOOKS)
+    earlier = [] if after is None else after["hops"]
+    if proximity.requests != len(earlier) + 1:
+        raise ProximityError(
+            f"this is request {len(earlier) + 1} on the model, and its proximity was calibrated for request "
+            f"{proximity.requests}. Calibrate the whole pipeline: training and all earlier unlearning, with its fine-tuning."
+        )
     if after is None:
         return []
+    if after["kind"] != "certificate":
+        raise ProximityError("`after` is a simulation; what follows it cannot be certified.")
     if after["sha256"]["output_weights"] != input_weights:
         raise ProximityError(
             "the model is not the one that `after` certifies: its weights differ. Successive requests must start from the "
             "certified weights, unchanged."
         )
-    if after["kind"] != "certificate":
-        raise ProximityError("`after` is a simulation; what follows it cannot be certified.")
-    return [{**values, "certificate": values["certificate"] or after.sha256} for values in after["hops"]]
+    return [{**values, "certificate": values["certificate"] or after.sha256} for values in earlier]
 
 
 def software() -> dict[str, str]:

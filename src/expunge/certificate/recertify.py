@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from ..accounting import Proximity
-from ..accounting.checks import number, whole
+from ..accounting.checks import whole
 from ..accounting.ledger import read_proximity
+from ..accounting.proximity import given
 from ..errors import ProximityError
 from .document import Certificate, sealed
 from .hops import guarantee, plain
@@ -20,8 +21,7 @@ def recertify(
     *earlier, last = certificate["hops"]
     before = read_proximity(last["proximity"])
     if not isinstance(proximity, Proximity):
-        gap = number("proximity", proximity, least=0.0)
-        proximity = replace(before, gap=gap, source="given as a number", assumptions=())
+        proximity = replace(given(proximity), requests=before.requests, entry=before.entry)
     if (proximity.requests, proximity.entry) != (before.requests, before.entry):
         raise ProximityError(
             f"the run's proximity is that of request {before.requests} at entry {before.entry or 'as trained'}; the new one "
@@ -30,12 +30,12 @@ def recertify(
     looks = last["looks"] if looks is None else whole("looks", looks, least=last["looks"])
     hops = [*earlier, {**last, "proximity": plain(proximity), "looks": looks}]
     stated = certificate["guarantee"]
+    found = guarantee(hops, delta=stated["delta"] if delta is None else delta, accountant=stated["accountant"])
     document = {
         **certificate,
         "hops": hops,
-        "guarantee": guarantee(
-            hops, delta=stated["delta"] if delta is None else delta, accountant=stated["accountant"]
-        ),
+        "guarantee": found,
+        "target": {**certificate["target"], "epsilon": found["epsilon"][stated["accountant"]], "delta": found["delta"]},
         "sha256": {**certificate["sha256"], "parent": certificate.sha256},
         "software": software(),
         "created": now(),

@@ -41,6 +41,8 @@ def unwrap(content: bytes, public_key: str | Path | None) -> tuple[Certificate, 
         if public_key is not None:
             raise CertificationError("the certificate is not signed, and a public key was given to check it with.")
         return Certificate(read_document(content)), "not signed"
+    if set(values) != {"payload", "payloadType", "signatures"} or not _one_signature(values["signatures"]):
+        raise DataError("the signed envelope is not as Expunge writes it.")
     try:
         envelope = Envelope.from_dict(values)
         canonical_form = _envelope_bytes(envelope) == content
@@ -53,6 +55,16 @@ def unwrap(content: bytes, public_key: str | Path | None) -> tuple[Certificate, 
     if _statement(certificate) != envelope.payload:
         raise DataError("the signed statement does not match its certificate.")
     return certificate, said
+
+
+def _one_signature(signatures: Any) -> bool:
+    return (
+        isinstance(signatures, list)
+        and len(signatures) == 1
+        and isinstance(signatures[0], dict)
+        and set(signatures[0]) == {"keyid", "sig"}
+        and all(isinstance(value, str) for value in signatures[0].values())
+    )
 
 
 def _check_signature(envelope: Envelope, public_key: str | Path | None) -> str:

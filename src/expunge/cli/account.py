@@ -6,7 +6,7 @@ from ..accounting import gaussian, load, mu, renyi, unconditional
 from .output import figure, print_facts, print_json
 
 
-def account(ledger: Path, *, proximity: float, delta: float, failure: float = 0.0, json: bool = False) -> None:
+def account(ledger: Path, *, proximity: float, delta: float, failure: float = 1.0, json: bool = False) -> None:
     """Compute (ε, δ) of any run from its ledger alone.
 
     Parameters
@@ -18,7 +18,7 @@ def account(ledger: Path, *, proximity: float, delta: float, failure: float = 0.
     delta
         δ of the guarantee, between 0 and 1.
     failure
-        ϱ: the probability that the proximity does not hold (default: conditional statement only).
+        ϱ: the probability that the proximity does not hold (default: unknown).
     json
         Print one JSON object.
     """
@@ -44,6 +44,6 @@ def account(ledger: Path, *, proximity: float, delta: float, failure: float = 0.
             ("epsilon (gaussian, exact)", f"{figure(answer['epsilon']['gaussian'])} at delta {delta:g}"),
             ("epsilon (renyi, the paper's)", figure(answer["epsilon"]["renyi"])),
             ("holds if", f"trained and retrained model are within {proximity:g} of each other"),
-            *([("in any case", f"at delta + failure = {answer['unconditional_delta']:.4g}")] if failure else []),
+            *([("in any case", f"at delta + failure = {answer['unconditional_delta']:.4g}")] if failure < 1.0 else []),
         ]
     )

@@ -44,11 +44,12 @@ def model(factory: str, weights_file: Path) -> Any:
 
 
 def proximity(value: str) -> Proximity | float:
-    """A number, or a proximity file (JSON)."""
+    """A number, or a proximity file as `expunge calibrate` writes it."""
     try:
         return float(value)
     except ValueError:
-        return read_proximity(parse(read_text(value)))
+        content = parse(read_text(value))
+    return read_proximity(content["proximity"] if isinstance(content, dict) and "proximity" in content else content)
 
 
 def indices(path: Path) -> list[int]:

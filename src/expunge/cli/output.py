@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
@@ -32,6 +33,17 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
     console = Console(highlight=False)
     for name, value in facts:
         console.print(f"[dim]{name:<{width}}[/dim]  {value}", soft_wrap=True)
+
+
+@contextmanager
+def progress_line(what: str, total: int, *, quiet: bool = False) -> Generator[Callable[[object], None]]:
+    """A bar on a terminal's standard error; the function moves it by one."""
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, disable=quiet or not console.is_terminal) as bars:
+        task = bars.add_task(what, total=total)
+        yield lambda _: bars.advance(task)
 
 
 def figure(value: float) -> str:

@@ -25,7 +25,7 @@ def plan(
     steps: StepCount = 1,
     blocks: WholeNumber = 1,
     accountant: Accountant = "gaussian",
-    failure: float = 0.0,
+    failure: float = 1.0,
     json: bool = False,
 ) -> None:
     """Find the least noise for (ε, δ), and show it beside the plain alternatives.
@@ -53,7 +53,7 @@ def plan(
     accountant
         "gaussian" is exact; "renyi" is the paper's and asks for more noise.
     failure
-        ϱ: the probability that the proximity does not hold.
+        ϱ: the probability that the proximity does not hold (default: unknown, so nothing is promised in any case).
     json
         Print one JSON object; its "ledger" is what `expunge account` reads.
     """
@@ -138,7 +138,7 @@ def _show(answer: dict[str, Any]) -> None:
         ("noise norm, all blocks", figure(answer["noise_norm"])),
         ("output perturbation", f"sigma {figure(plain['sigma'])}, noise norm {figure(plain['noise_norm'])}"),
     ]
-    if answer["failure"]:
+    if answer["failure"] < 1.0:
         facts.insert(1, ("in any case", f"({answer['epsilon']:g}, {answer['unconditional_delta']:.4g})"))
     print_facts(facts + _paper_facts(answer["paper"]))
 

@@ -11,6 +11,7 @@ from ..accounting import Accountant, Block, Proximity, Step, best_steps, mu, sca
 from ..accounting.checks import number, whole
 from ..accounting.ledger import block_record, parse, read_blocks, read_proximity, read_record
 from ..accounting.mechanism import MOST_STEPS
+from ..accounting.proximity import given
 from ..accounting.recertify import conversion
 from ..errors import ConfigError, DataError
 
@@ -28,6 +29,13 @@ class Plan:
     accountant: Accountant = "gaussian"
     design: dict[str, Any] = field(default_factory=dict[str, Any])
     model_clip: float | None = None
+
+    def __post_init__(self) -> None:
+        conversion(self.accountant)
+        if not isinstance(self.design, dict):  # pyright: ignore[reportUnnecessaryIsInstance] (it may come from a file)
+            raise ConfigError(f"the plan's design must be a description; got {self.design!r:.60}.")
+        if self.model_clip is not None:
+            number("model_clip", self.model_clip, above=0.0)
 
     @property
     def gap(self) -> float:
@@ -88,7 +96,7 @@ def make(
     if not dimensions:
         raise ConfigError("a plan needs at least one block; got none.")
     if not isinstance(proximity, Proximity):
-        proximity = Proximity(number("proximity", proximity, least=0.0), 0.0, "given as a number")
+        proximity = given(proximity)
     count = _count(steps, proximity.gap, clip, step_size, weight_decay)
     if count * len(dimensions) > MOST_STEPS:
         raise ConfigError(f"blocks × steps must be at most {MOST_STEPS:,}; got {len(dimensions):,} × {count:,}.")
@@ -106,7 +114,7 @@ def make(
         noise = sigma(
             budget, proximity.gap, step_size=step.step_size, weight_decay=step.weight_decay, clip=clip, steps=count
         )
-        blocks = tuple(block.with_noise(noise) for block in blocks)
+        blocks = tuple(block.with_noise(noise / step.sigma) for block in blocks)
     else:
         blocks = scale_noise(budget, proximity.gap, blocks)
     return Plan(blocks, proximity, epsilon, delta, accountant, design or {}, model_clip)

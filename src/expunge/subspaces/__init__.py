@@ -21,7 +21,7 @@ def from_description(description: dict[str, Any]) -> Design:
     """The design that `Design.describe` described (bases given as matrices are not stored, so they cannot come back)."""
     arguments = dict(description)
     kind = arguments.pop("kind", None)
-    if kind not in DESIGNS or "bases" in arguments:
+    if not isinstance(kind, str) or kind not in DESIGNS or "bases" in arguments:
         raise ConfigError(f"blocks must be one of {', '.join(DESIGNS)} (without bases); got {description!r:.80}.")
     try:
         return DESIGNS[kind](**arguments)

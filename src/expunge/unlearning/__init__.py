@@ -1,10 +1,10 @@
 """The engine: carries out a description of blocks and steps on a model, and writes down what it did."""
 
 from .batches import Indices
-from .engine import Loss, Options, run
+from .engine import Loss, Options, run, train_clean
 from .fine_tune import FineTune
 from .progress import Meter, Progress, RichMeter, silent
-from .record import Record, checks
+from .record import Record
 
 __all__ = [
     "FineTune",
@@ -15,7 +15,7 @@ __all__ = [
     "Progress",
     "Record",
     "RichMeter",
-    "checks",
     "run",
     "silent",
+    "train_clean",
 ]

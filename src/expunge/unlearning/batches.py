@@ -1,5 +1,7 @@
 """Retained data, batch after batch without end, with a randomness of its own so that a run can be resumed."""
 
+import hashlib
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,30 +21,34 @@ class Batches:
     def __init__(self, loader: Iterable[Any], device: torch.device, *, random: Tensor, guard: "Guard") -> None:
         self._loader, self._device, self._random, self._guard = loader, device, random.clone(), guard
         self._iterator: Iterator[Any] | None = None
-        self.start, self.given = random.clone(), 0
+        self.start, self.given, self.seen = random.clone(), 0, ""
 
     def next(self) -> Any:
         """The next batch; the loader starts again when it is through."""
         with self._own_randomness():
             batch = self._next()
         self._guard.check(batch)
-        self.given += 1
         return to_device(batch, self._device)
 
-    def rewind(self, start: Tensor, given: int) -> None:
+    def rewind(self, start: Tensor, given: int, seen: str) -> None:
         """Stand where an earlier stream stood that began with this randomness and had given so many batches."""
-        self._iterator, self._random, self.start, self.given = None, start.clone(), start.clone(), given
+        self._iterator, self._random, self.start, self.given, self.seen = None, start.clone(), start.clone(), 0, ""
         with self._own_randomness():
-            for _ in range(given):
+            while self.given < given:
                 self._next()
+        if self.seen != seen:
+            raise ConfigError(
+                "the checkpoint belongs to a run on other batches: the retained data changed, or the loader draws from other "
+                "random numbers than torch's. Delete the checkpoint to begin again."
+            )
 
     def _next(self) -> Any:
-        if self._iterator is not None:
+        for iterator in (self._iterator, None):
+            self._iterator = iter(self._loader) if iterator is None else iterator
             for batch in self._iterator:
+                self.given += 1
+                self.seen = hashlib.sha256((self.seen + _glimpse(batch)).encode()).hexdigest()
                 return batch
-        self._iterator = iter(self._loader)
-        for batch in self._iterator:
-            return batch
         raise DataError(
             "the retained data gave no batch. It may be empty, or an iterator that is used up: pass something that can "
             "be iterated again and again, such as a DataLoader."
@@ -63,8 +69,8 @@ class Guard:
     """Sees to it that no forgotten sample is in the retained data."""
 
     def __init__(self, loader: Iterable[Any], forget: Sequence[int] | None, indices: Indices | None) -> None:
-        self.forget = None if forget is None else {int(index) for index in forget}
-        self._indices, self.checked = indices, 0
+        self.forget = None if forget is None else _index_set(forget)
+        self._indices = indices
         self.how = "declared by the caller; the forget set was not given"
         if self.forget is None:
             return
@@ -85,8 +91,9 @@ class Guard:
         """Compare one batch, where the caller can tell its indices."""
         if self.forget is not None and self._indices is not None:
             found = self._indices(batch)
-            values = found.tolist() if isinstance(found, Tensor) else [int(index) for index in found]
-            self.checked += len(values)
+            values = found.reshape(-1).tolist() if isinstance(found, Tensor) else [int(index) for index in found]
+            if not values or min(values) < 0:
+                raise DataError(f"indices must tell the sample numbers of every batch, from 0; got {values!r:.60}.")
             self._refuse(values)
 
     def _refuse(self, indices: Iterable[int]) -> None:
@@ -110,12 +117,32 @@ def to_device(batch: Any, device: torch.device) -> Any:
     return batch
 
 
+def _index_set(forget: Sequence[int]) -> set[int]:
+    try:
+        found = {operator.index(index) for index in forget}
+    except TypeError as error:
+        raise DataError(f"forget must be a list of sample indices; got {forget!r:.60}.") from error
+    if found and not 0 <= min(found) <= max(found) < 2**63:
+        raise DataError(f"forget must hold sample indices, from 0; got {min(found)} … {max(found)}.")
+    return found
+
+
+def _glimpse(batch: Any) -> str:
+    """A little of every tensor in a batch: enough to tell another batch from this one."""
+    if isinstance(batch, Tensor):
+        return f"{tuple(batch.shape)} {batch.reshape(-1)[:256].tolist()}"
+    if isinstance(batch, dict):
+        return " ".join(map(_glimpse, batch.values()))
+    return " ".join(map(_glimpse, batch)) if isinstance(batch, (list, tuple)) else type(batch).__name__
+
+
 def _subset_indices(loader: Iterable[Any]) -> list[int] | None:
     """The samples of the base data set that a loader of (nested) Subsets can give; none where that is not known."""
     dataset = loader.dataset if isinstance(loader, DataLoader) else loader
     kept: list[int] | None = None
     while isinstance(dataset, Subset):
-        here = [int(index) for index in dataset.indices]
+        size = len(dataset.dataset)
+        here = [int(index) + (size if index < 0 else 0) for index in dataset.indices]  # −1 is the last sample
         kept = here if kept is None else [here[index] for index in kept]
         dataset = dataset.dataset
     return kept

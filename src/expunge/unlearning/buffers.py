@@ -10,10 +10,13 @@ from ..errors import BufferError
 from .coverage import Inventory
 
 
+@torch.no_grad()
 def reset_statistics(inventory: Inventory) -> None:
-    """Forget every running statistic at once."""
+    """Forget every running statistic at once (by hand: a subclass may have made the method its own)."""
     for norm in inventory.norms.values():
-        norm.reset_running_stats()
+        for name, value in (("running_mean", 0), ("running_var", 1), ("num_batches_tracked", 0)):
+            if (buffer := getattr(norm, name, None)) is not None:
+                buffer.fill_(value)
 
 
 @torch.no_grad()

@@ -5,6 +5,7 @@ It holds un-noised weights, so only its owner may read it, and it is deleted whe
 """
 
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,10 @@ class Checkpoint:
     def __init__(self, path: str | Path | None, *, every: float, fingerprint: str) -> None:
         self._path = None if path is None else Path(path)
         self._every, self._fingerprint, self._last = every, fingerprint, time.monotonic()
+        if self._path is not None and not (self._path.parent.is_dir() and os.access(self._path.parent, os.W_OK)):
+            raise ConfigError(
+                f"checkpoint {self._path}: its folder does not exist or cannot be written. Make it first."
+            )
 
     def load(self) -> dict[str, Any] | None:
         """The state of an interrupted run; none where there is nothing to resume."""
@@ -59,9 +64,10 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def delete(self) -> None:
-        """The run is over: its un-noised weights go."""
+        """The run is over: its un-noised weights go, and what a kill may have left half written."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
+            self._path.with_name(f".{self._path.name}.partial").unlink(missing_ok=True)
 
 
 def _pack(value: Any, tensors: dict[str, Tensor]) -> Any:

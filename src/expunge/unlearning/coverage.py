@@ -17,8 +17,10 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from ..errors import BufferError, ConfigError, CoverageError
+from .loose import Loose, fingerprint, loose_tensors
 
 Recompute = Mapping[str, Callable[[nn.Module], Tensor]]
+REGISTRIES = ("_parameters", "_buffers", "_modules")
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
@@ -29,6 +31,7 @@ class Inventory:
     trainable: dict[str, nn.Parameter] = field(default_factory=dict[str, nn.Parameter])
     norms: dict[str, _NormBase] = field(default_factory=dict[str, _NormBase])
     public: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    loose: dict[str, Loose] = field(default_factory=dict[str, Loose])
     public_norms: list[_NormBase] = field(default_factory=list[_NormBase])
     recompute: dict[str, tuple[Tensor, Callable[[nn.Module], Tensor]]] = field(default_factory=dict)
 
@@ -36,6 +39,18 @@ class Inventory:
     def shapes(self) -> dict[str, torch.Size]:
         """Of the trainable parameters, tied ones once."""
         return {name: parameter.shape for name, parameter in self.trainable.items()}
+
+    def public_sha256(self) -> str:
+        """A fingerprint of everything declared public."""
+        return fingerprint({**self.public, **self.loose})
+
+    def refuse_changes(self, now: "Inventory") -> None:
+        """The model must still hold the same tensors in the same modules; values may differ."""
+        for kind in ("trainable", "norms", "public", "recompute"):
+            before, after = getattr(self, kind), getattr(now, kind)
+            held = [name for name in {**before, **after} if _identity(before.get(name)) != _identity(after.get(name))]
+            if held:
+                raise CoverageError(f"{held[0]!r} appeared, vanished or was replaced during the run. No certificate.")
 
     @property
     def fates(self) -> dict[str, int]:
@@ -46,6 +61,10 @@ class Inventory:
             "recomputed": len(self.recompute),
             "public": len(self.public),
         }
+
+
+def _identity(value: object) -> int:
+    return id(value[0]) if isinstance(value, tuple) else id(value)
 
 
 def take_inventory(model: nn.Module, *, public: Sequence[str] = (), recompute: Recompute | None = None) -> Inventory:
@@ -88,7 +107,7 @@ def take_inventory(model: nn.Module, *, public: Sequence[str] = (), recompute: R
             )
     if recompute:
         raise ConfigError(f"recompute names {next(iter(recompute))!r}, which is no buffer of the model.")
-    _refuse_hidden(model, declared)
+    _find_hidden(model, declared, inventory)
     if not inventory.trainable:
         raise CoverageError("the model has no trainable parameter, so there is nothing to unlearn.")
     return inventory
@@ -120,37 +139,26 @@ def _buffers(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
                 yield f"{prefix}.{key}" if prefix else key, module, key, buffer
 
 
-def _refuse_hidden(model: nn.Module, declared: Callable[[str], bool]) -> None:
-    """State that no parameter or buffer shows: loose tensors, extra state, keys added by hooks, shared memory."""
+def _find_hidden(model: nn.Module, declared: Callable[[str], bool], inventory: Inventory) -> None:
+    """State that no parameter or buffer shows: loose tensors and arrays, extra state, keys added by hooks."""
     registered = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
     for prefix, module in model.named_modules():
         for key, value in vars(module).items():
             name = f"{prefix}.{key}" if prefix else key
-            if key not in ("_parameters", "_buffers", "_modules") and not declared(name):
-                for tensor in _tensors_in(value):
-                    if id(tensor) not in registered:
-                        raise CoverageError(
-                            f"{name!r} is a tensor that is neither parameter nor buffer, so nothing covers it. Register "
-                            f"it, delete it, or declare it: public=[{name!r}]. (torch.nn.utils.weight_norm leaves such "
-                            "a tensor; torch.nn.utils.parametrizations.weight_norm does not.)"
-                        )
+            loose = [] if key in REGISTRIES else [t for t in loose_tensors(value) if id(t) not in registered]
+            if loose and not declared(name):
+                raise CoverageError(
+                    f"{name!r} holds a tensor that is neither parameter nor buffer, so nothing covers it. Register it, delete "
+                    f"it, or declare it: public=[{name!r}]. (torch.nn.utils.weight_norm leaves such a tensor; "
+                    "torch.nn.utils.parametrizations.weight_norm does not.)"
+                )
+            inventory.loose |= {f"{name} ({i})": tensor for i, tensor in enumerate(loose)}
     known = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     known |= {name for name, *_ in _buffers(model)}
     for name in model.state_dict():
         if name not in known and not declared(name):
-            raise CoverageError(
-                f"state_dict has {name!r}, which is no parameter or buffer. Declare it if it is public."
-            )
+            raise CoverageError(f"state_dict has {name!r}, no parameter or buffer. Declare it if it is public.")
     _refuse_overlap(model)
-
-
-def _tensors_in(value: object) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        yield from (item for item in value if isinstance(item, Tensor))
-    elif isinstance(value, dict):
-        yield from (item for item in value.values() if isinstance(item, Tensor))
 
 
 def _refuse_overlap(model: nn.Module) -> None:

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from .. import weights
 from ..accounting import Block, to_json
 from ..errors import CertificationError, ConfigError, DataError
-from ..subspaces import Design
+from ..subspaces import Design, Whole
 from ..subspaces.probe import Bystander, decomposition_error
 from .batches import Batches, Guard, Indices
 from .buffers import estimate_statistics, recompute_buffers, reset_statistics, training_mode
@@ -33,6 +33,7 @@ from .fine_tune import FineTune
 from .noise import NoiseSource
 from .progress import Meter, Phase, Progress, silent
 from .record import BlockRecord, Record
+from .seal import Seal
 from .step import BELOW_CLIP, ActiveBlock
 
 Loss = Callable[[nn.Module, Any], Tensor]
@@ -87,6 +88,16 @@ def run(
             return engine.execute()
 
 
+def train_clean(model: nn.Module, retain_loader: Iterable[Any], loss: Loss, recipe: FineTune, *, seed: int) -> None:
+    """Only the clean phase, as `run` would carry it out: for calibration, which measures the gap where noise will enter."""
+    options = Options(simulate=seed)
+    with torch.random.fork_rng([torch.cuda.current_device()] if torch.cuda.is_available() else []):
+        torch.manual_seed(seed)
+        engine = _Run(model, retain_loader, loss, None, Whole(), None, recipe, None, options)
+        with training_mode(model, engine.inventory):
+            engine.clean_only()
+
+
 class _Run:
     """One run: its materials, its place in the schedule, and its record."""
 
@@ -95,20 +106,20 @@ class _Run:
         model: nn.Module,
         loader: Iterable[Any],
         loss: Loss,
-        blocks: Sequence[Block],
+        blocks: Sequence[Block] | None,
         design: Design,
         model_clip: float | None,
         clean: FineTune | None,
         fine_tune: FineTune | None,
         options: Options,
     ) -> None:
-        self.model, self.loss, self.blocks, self.options = model, loss, blocks, options
+        self.model, self.loss, self.blocks, self.options = model, loss, tuple(blocks or ()), options
         self.recipes = {"clean": clean, "fine-tune": fine_tune}
         self.model_clip = model_clip
         self.inventory = take_inventory(model, public=options.public, recompute=options.recompute)
         self.parameters = list(self.inventory.trainable.values())
         self.partition = design.bind(self.inventory.shapes)
-        if self.partition.dimensions != [block.dimension for block in blocks]:
+        if blocks is not None and self.partition.dimensions != [block.dimension for block in blocks]:
             raise ConfigError(
                 f"the plan's blocks have dimensions {_few([block.dimension for block in blocks])}; this model with "
                 f"{design} has {_few(self.partition.dimensions)}. Make the plan for this model and design."
@@ -131,13 +142,12 @@ class _Run:
 
     def execute(self) -> Record:
         """All phases, from wherever the run stands."""
-        public = weights.digest(self.inventory.public)
+        public = self.inventory.public_sha256()
         resumed = self.checkpoint.load()
         if resumed is None:
             self._start()
         else:
             self._resume(resumed)
-        self.model.zero_grad(set_to_none=True)
         for phase in PHASES[PHASES.index(self.phase) :]:
             started = time.monotonic()
             self._enter(phase)
@@ -151,6 +161,12 @@ class _Run:
             spent[phase] = spent.get(phase, 0.0) + time.monotonic() - started
         return self._finish(public)
 
+    def clean_only(self) -> None:
+        """The clean phase and nothing else."""
+        self._start()
+        self._train("clean")
+        self._renew_buffers()
+
     # The phases
 
     def _start(self) -> None:
@@ -159,6 +175,7 @@ class _Run:
             self.record.model_norm = _clip_model(self.parameters, self.model_clip)
 
     def _enter(self, phase: Phase) -> None:
+        self.model.zero_grad(set_to_none=True)  # a gradient of before the noise must not reach fine-tuning
         if phase != self.phase:
             self.phase, self.step = phase, 0
             self.checkpoint.save(self._state, now=True)
@@ -166,11 +183,13 @@ class _Run:
     def _noisy_blocks(self) -> None:
         total = sum(len(block.steps) for block in self.blocks)
         first = 0
+        self.seal = Seal(self.model, self.inventory.trainable)
         for index, block in enumerate(self.blocks):
             last = first + len(block.steps)
             if self.step < last:
                 self._noisy_block(index, block, first, total)
             first = last
+        self.seal.check("after the last noisy step")
 
     def _noisy_block(self, index: int, block: Block, first: int, total: int) -> None:
         """The block's steps, from where the run stands; the next block is watched meanwhile: it must not move."""
@@ -183,10 +202,12 @@ class _Run:
         for step in block.steps[self.step - first :]:
             where = f"block {index}, step {self.step - first}"
             loss = self._backward(where) if step.drift > 0.0 else None
+            self.seal.check(where)
             measured = self.active.read_gradients(step)
             if not measured.finite:
                 self._tolerate("gradient", where)
             self.active.move(step, measured, self.noise, self.step)
+            self.seal.close()
             record.note(step, measured)
             self.step += 1
             self.options.progress(Progress("noise", self.step, total, index, loss, measured.gradient_norm, step.clip))
@@ -227,7 +248,9 @@ class _Run:
         for name, tensor in self.inventory.trainable.items():
             if not bool(torch.isfinite(tensor).all()):
                 raise CertificationError(f"parameter {name!r} is no longer finite. Lower the step size or the noise.")
-        self.record.public_changed = int(weights.digest(self.inventory.public) != public)
+        now = take_inventory(self.model, public=self.options.public, recompute=self.options.recompute)
+        self.inventory.refuse_changes(now)
+        self.record.public_changed = int(now.public_sha256() != public)
         self.record.batches = self.batches.given
         self.record.output_sha256 = weights.digest(self.model.state_dict())
         self.checkpoint.delete()
@@ -271,10 +294,11 @@ class _Run:
             "phase": self.phase,
             "step": self.step,
             "weights": dict(self.inventory.trainable),
+            "buffers": {name: buffer for name, (buffer, _) in self.inventory.recompute.items()},
             "coordinates": {len(self.record.blocks) - 1: self.active.coordinates} if self.active else {},
             "optimizer": self.optimizer.state_dict() if self.optimizer else None,
             "random": random_state(),
-            "data": {"start": self.batches.start, "given": self.batches.given},
+            "data": {"start": self.batches.start, "given": self.batches.given, "seen": self.batches.seen},
             "record": self.record.dump(),
         }
 
@@ -285,8 +309,10 @@ class _Run:
         with torch.no_grad():
             for name, parameter in self.inventory.trainable.items():
                 parameter.copy_(state["weights"][name])
+            for name, (buffer, _) in self.inventory.recompute.items():
+                buffer.copy_(state["buffers"][name])
         reset_statistics(self.inventory)
-        self.batches.rewind(state["data"]["start"], state["data"]["given"])
+        self.batches.rewind(**state["data"])
         recipe = self.recipes.get(self.phase)
         if recipe is not None and state["optimizer"] is not None:
             self.optimizer = recipe.make_optimizer(self.parameters)
@@ -297,7 +323,7 @@ class _Run:
         """What must be the same for a checkpoint to be this run's."""
         options, recipes = self.options, {name: r and r.describe() for name, r in self.recipes.items()}
         parts = [
-            to_json(self.blocks),
+            to_json(self.blocks) if self.blocks else None,
             self.record.subspace,
             self.record.input_sha256,
             self.record.forget_sha256,

@@ -1,8 +1,9 @@
 """Ordinary training on retained data: after the noise (post-processing, any recipe) or before it (a clean phase)."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch import nn
 from ..accounting.checks import number, whole
 from ..errors import ConfigError
 
-MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+MakeOptimizer = Callable[[Sequence[nn.Parameter]], torch.optim.Optimizer]
 Schedule = Callable[[int], float]
 
 
@@ -40,10 +41,10 @@ class FineTune:
         if isinstance(self.schedule, str) and self.schedule not in ("constant", "cosine"):
             raise ConfigError(f"schedule must be 'constant', 'cosine' or a function; got {self.schedule!r}.")
 
-    def make_optimizer(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-        """A fresh optimiser: the one of the original training remembers the forget set."""
+    def make_optimizer(self, parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:
+        """A fresh optimiser for just these parameters: the one of the original training remembers the forget set."""
         if not isinstance(self.optimizer, str):
-            return self.optimizer(parameters)
+            return _fresh(self.optimizer(parameters), parameters)
         if self.optimizer == "sgd":
             return torch.optim.SGD(parameters, lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay)
         kind = torch.optim.Adam if self.optimizer == "adam" else torch.optim.AdamW
@@ -55,9 +56,26 @@ class FineTune:
             return self.schedule(step)
         return 1.0 if self.schedule == "constant" else 0.5 * (1.0 + math.cos(math.pi * step / self.steps))
 
+    @property
+    def named(self) -> bool:
+        """Whether `describe` tells this recipe from every other: no lambdas, closures or partials."""
+        functions = [part for part in (self.optimizer, self.schedule) if not isinstance(part, str)]
+        return all(isinstance(f, FunctionType) and "<" not in f.__qualname__ for f in functions)
+
     def describe(self) -> dict[str, Any]:
         """As plain JSON values; functions by name."""
         return {key: value if not callable(value) else _name(value) for key, value in asdict(self).items()}
+
+
+def _fresh(optimizer: torch.optim.Optimizer, parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:
+    own = {id(parameter) for parameter in parameters}
+    given = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    if optimizer.state or not given <= own:
+        raise ConfigError(
+            "optimizer must make a new optimiser of the parameters it is given; this one has been used before, or moves "
+            "other parameters. An old optimiser remembers the forgotten data."
+        )
+    return optimizer
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -9,6 +9,7 @@ no value exceeds 8.5 σ, which happens once in 10¹⁷ draws.
 import hashlib
 import math
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -42,15 +43,27 @@ class NoiseSource:
 
     def normal(self, size: int, *, step: int, tensor: int, like: Tensor) -> Tensor:
         """`size` independent standard normals for one step and tensor, of `like`'s dtype and device."""
-        nonce = step.to_bytes(6, "big") + tensor.to_bytes(4, "big") + bytes(6)  # the rest counts 16-byte words
-        stream = Cipher(algorithms.AES(self._key), modes.CTR(nonce)).encryptor()
         result = torch.empty(size, dtype=like.dtype)
+        prefix = step.to_bytes(6, "big") + tensor.to_bytes(4, "big")
+        workers = min(torch.get_num_threads(), -(-size // CHUNK))
+        if workers <= 1:
+            self._fill(result, prefix, 0, CHUNK)
+        else:  # a chunk is too small for torch's own threads, so each of ours takes every workers-th
+            with ThreadPoolExecutor(workers) as pool:
+                for job in [
+                    pool.submit(self._fill, result, prefix, w * CHUNK, workers * CHUNK) for w in range(workers)
+                ]:
+                    job.result()
+        return result.to(like.device, non_blocking=True)
+
+    def _fill(self, result: Tensor, prefix: bytes, first: int, stride: int) -> None:
+        """Chunks `first`, `first` + `stride`, …, each from its own place in the keystream."""
         box = _BoxMuller()
-        for start in range(0, size, CHUNK):
-            stream.update_into(box.zeros, box.words)
+        for start in range(first, len(result), stride):
+            counter = prefix + (start // 2).to_bytes(6, "big")  # in 16-byte words, of two normals each
+            Cipher(algorithms.AES(self._key), modes.CTR(counter)).encryptor().update_into(box.zeros, box.words)
             box.transform(result[start : start + CHUNK])
         box.erase()
-        return result.to(like.device, non_blocking=True)
 
 
 class _BoxMuller:

@@ -1,0 +1,75 @@
+"""The theorem's assumptions as far as a run can measure them, each as `measured` ≤ `limit`.
+
+Judged when a certificate is issued and again, from the run's own measurements, by everyone who verifies it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..accounting import Block
+from ..accounting.checks import number, whole
+from ..errors import CertificationError, CoverageError
+
+DECOMPOSITION, OFF_BLOCK = 1e-5, 1e-4  # float32 rounding is well below both
+SINGLE_PRECISION = 2.0**-23
+SURPRISE = 25.0  # a correct generator fails the variance check with probability 2e^−25
+
+
+def judge(run: Mapping[str, Any], blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    """Every check of a run with its measured value; raises at the first that fails."""
+    measured = _measured(run, blocks)
+    covered = sum(row["dimension"] for row in measured)
+    rows = [
+        (
+            "coverage",
+            abs(covered - whole("parameters", run["parameters"])),
+            0.0,
+            "coordinates not in exactly one block",
+        ),
+        ("decomposition", run["decomposition_error"], DECOMPOSITION, "a random vector against its projections' sum"),
+        ("other blocks", _worst(measured, "off_block"), OFF_BLOCK, "change of a block that was not active, relative"),
+        ("clip", _worst(measured, "largest_excess"), 1.0, "largest clipped gradient norm over C₁ of its block"),
+        ("noise variance", max(map(_surprise, measured)), 1.0, "‖ξ‖²/σ² of every block within its chi-square bounds"),
+        ("precision", run["epsilon_machine"], SINGLE_PRECISION, "unit roundoff of the parameters; float32 or better"),
+        ("retained data", run["forgotten_seen"], 0.0, str(run["retained_how"])),
+        ("public state", run["public_changed"], 0.0, "tensors declared public that changed"),
+        ("unexpected changes", run["tampered"], 0.0, "changes of parameters or modules that the run did not make"),
+    ]
+    if run["model_clip"] is not None:
+        rows.append(("model clip", run["model_norm"], run["model_clip"], "norm of the model where the noise begins"))
+    return [_check(*row) for row in rows]
+
+
+def _check(name: str, measured: object, limit: float, how: str) -> dict[str, Any]:
+    value = number(name, measured, least=0.0)
+    if not value <= number(name, limit, least=0.0):
+        kind = CoverageError if name in ("coverage", "decomposition") else CertificationError
+        raise kind(f"no certificate, because of {name}: measured {value:g}, required at most {limit:g} ({how}).")
+    return {"name": name, "measured": value, "limit": float(limit), "how": how}
+
+
+def _measured(run: Mapping[str, Any], blocks: Sequence[Block]) -> list[Mapping[str, Any]]:
+    """The measurements per block, which must belong to the ledger's blocks."""
+    rows: list[Mapping[str, Any]] = list(run["measured"])
+    dimensions = [block.dimension for block in blocks]
+    if not rows or [row["dimension"] for row in rows] != dimensions or run["subspace"]["dimensions"] != dimensions:
+        raise CoverageError("the ledger's blocks are not those that the run measured.")
+    for row, block in zip(rows, blocks, strict=True):
+        noisy = sum(step.sigma > 0.0 for step in block.steps)
+        if row["noisy_coordinates"] != noisy * row["dimension"]:
+            raise CertificationError("a block did not get as many normals as its ledger says.")
+    return rows
+
+
+def _worst(measured: Sequence[Mapping[str, Any]], name: str) -> float:
+    return max(number(name, row[name], least=0.0) for row in measured)
+
+
+def _surprise(row: Mapping[str, Any]) -> float:
+    """How far ‖ξ‖²/σ² is from its mean n, over the chi-square tail bound of Laurent & Massart (2000)."""
+    n, energy = row["noisy_coordinates"], number("noise_energy", row["noise_energy"], least=0.0)
+    if n == 0:
+        return 0.0
+    bound = 2.0 * math.sqrt(n * SURPRISE)
+    return (energy - n) / (bound + 2.0 * SURPRISE) if energy > n else (n - energy) / bound
