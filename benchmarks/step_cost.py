@@ -57,10 +57,21 @@ class Residual(nn.Module):
 
 def resnet18() -> tuple[nn.Module, torch.Tensor]:
     """ResNet-18 for 32 × 32 images (3 × 3 stem, no max-pool), 11.17 M parameters."""
-    widths = [(64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2), (256, 256, 1), (256, 512, 2), (512, 512, 1)]
+    widths = [
+        (64, 64, 1),
+        (64, 64, 1),
+        (64, 128, 2),
+        (128, 128, 1),
+        (128, 256, 2),
+        (256, 256, 1),
+        (256, 512, 2),
+        (512, 512, 1),
+    ]
     stem = [nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU()]
     body = [Residual(*shape) for shape in widths]
-    return nn.Sequential(*stem, *body, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10)), torch.randn(64, 3, 32, 32)
+    return nn.Sequential(*stem, *body, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10)), torch.randn(
+        64, 3, 32, 32
+    )
 
 
 MODELS = {"mlp": mlp, "resnet18": resnet18}
@@ -68,7 +79,9 @@ MODELS = {"mlp": mlp, "resnet18": resnet18}
 
 def designs(blocks: list[int]) -> list[Design]:
     """Every design, at every k that it takes."""
-    named = [DESIGNS[name](k) for name in ("Permutation", "FastRotation", "RandomRotation", "LayerCycle") for k in blocks]
+    named = [
+        DESIGNS[name](k) for name in ("Permutation", "FastRotation", "RandomRotation", "LayerCycle") for k in blocks
+    ]
     return [DESIGNS["Whole"](), *named]
 
 
@@ -144,7 +157,9 @@ def main() -> None:
             print({key: round(v, 3) if isinstance(v, float) else v for key, v in row.items()}, file=sys.stderr)
             rows.append(row)
     machine = {"processor": platform.processor() or platform.machine(), "threads": torch.get_num_threads()}
-    json.dump({"machine": machine, "torch": torch.__version__, "noise": generator_speed(), "rows": rows}, sys.stdout, indent=1)
+    json.dump(
+        {"machine": machine, "torch": torch.__version__, "noise": generator_speed(), "rows": rows}, sys.stdout, indent=1
+    )
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from . import calibration, planning, subspaces, unlearning, weights
 from . import certificate as certificates
 from .accounting import Accountant, Proximity, mu
+from .accounting.checks import number
 from .accounting.recertify import conversion
 from .calibration import Calibration
 from .certificate import Certificate, Finding
@@ -68,8 +69,8 @@ def entry_of(clean: FineTune | None) -> str | None:
     """What a proximity says of the clean phase it was measured after."""
     if clean is not None and not clean.named:
         raise ConfigError(
-            "a clean phase is told apart by its description, and a lambda, closure or partial has none. Use 'sgd', 'adam', "
-            "'adamw', or functions defined at the top level of a module."
+            "a clean phase is told apart by its description, and a lambda or closure has none. Use 'sgd', 'adam', 'adamw', "
+            "a class, functools.partial of one with plain settings, or a function at the top level of a module."
         )
     return None if clean is None else json.dumps(clean.describe(), sort_keys=True)
 
@@ -101,7 +102,10 @@ def plan(
     if isinstance(proximity, Calibration):
         proximity = proximity.proximity
     if proximity is None:
-        proximity = Proximity(2.0 * (model_clip or 0.0), 0.0, f"model clipped to {model_clip:g} in both runs")
+        radius = number("model_clip", model_clip, above=0.0)
+        proximity = Proximity(2.0 * radius, 0.0, f"model clipped to {radius:g} in both runs")
+    if not isinstance(blocks, subspaces.Design):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError(f"blocks must be a block design, such as expunge.Permutation(4); got {blocks!r:.60}.")
     shapes = {name: p.shape for name, p in model.named_parameters() if p.requires_grad}
     return planning.make(
         blocks.bind(shapes).dimensions,

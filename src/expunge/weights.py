@@ -92,15 +92,13 @@ def _stream(state: Mapping[str, Any]) -> Iterator[bytes]:
     text += b" " * (-len(text) % 8)
     yield struct.pack("<Q", len(text)) + text
     for tensor in tensors.values():
-        flat = (
-            tensor.detach().reshape(-1).view(torch.uint8) if tensor.numel() else tensor.new_empty(0, dtype=torch.uint8)
-        )
-        for piece in flat.split(_PIECE):
-            yield piece.cpu().numpy().tobytes()
+        if tensor.numel():
+            for piece in tensor.detach().contiguous().view(-1).view(torch.uint8).split(_PIECE):
+                yield piece.cpu().numpy().tobytes()
 
 
 def _plain(name: str, value: object) -> Tensor:
-    if not isinstance(value, Tensor) or value.layout != torch.strided or value.dtype not in _NAMES:
+    if not isinstance(value, Tensor) or value.layout != torch.strided or value.dtype not in _NAMES or value.is_meta:
         raise DataError(f"state {name!r} is {type(value).__name__} and cannot be hashed; only dense tensors can.")
     return value
 
@@ -117,11 +115,13 @@ class Atomic:
         return self._file
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        self._file.close()
-        if kind is None:
-            os.replace(self._partial, self._path)
-        else:
+        try:
+            if kind is None:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            self._file.close()
+            if kind is None:
+                os.replace(self._partial, self._path)
+        finally:
+            self._file.close()
             self._partial.unlink(missing_ok=True)

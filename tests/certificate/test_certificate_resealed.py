@@ -103,7 +103,8 @@ def test_a_document_that_contradicts_itself_is_refused(second, path, value):
 
 def test_a_hidden_earlier_request_is_missed(second):
     last = second["hops"][1:]
-    promise = guarantee(last, delta=second["guarantee"]["delta"], accountant="gaussian")
+    lone = [{**last[0], "proximity": {**last[0]["proximity"], "requests": 1}}]
+    promise = guarantee(lone, delta=second["guarantee"]["delta"], accountant="gaussian")
     assert refused(resealed({**second, "hops": last, "guarantee": promise}))
 
 

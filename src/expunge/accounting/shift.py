@@ -42,7 +42,7 @@ Segment: TypeAlias = tuple[float, float]
 def constant(step: Step, steps: int) -> Constant:
     """The geometric sums of T equal steps, accurate as γλ → 0 and as T → ∞."""
     rate = step.step_size * step.weight_decay  # 1 − ρ
-    if rate == 0.0:
+    if rate < FADED:  # the sums are T to the last digit, and a denormal rate has too few digits to divide by
         return Constant(1.0, steps * step.drift, math.sqrt(steps))
     rho = contraction(step.step_size, step.weight_decay)
     log_decay = steps * (math.log1p(-rate) if rate <= 0.5 else math.log(rho))

@@ -13,7 +13,7 @@ def plot_trajectory(calibration: Calibration, path: str | Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ConfigError("plots need matplotlib. Install it: pip install 'expunge[plots]'.") from error
+        raise ConfigError("plots need matplotlib. Install it: pip install 'expunge[report]'.") from error
     pairs = [pair for pair in calibration.pairs if not is_failed(pair) and len(pair["trajectory"]) > 1]
     if not pairs:
         raise ConfigError("there is no trajectory to plot: train must yield (step, model, metrics) on the way.")

@@ -154,4 +154,8 @@ def _noise_shape(count: int, every: int, shape: Sequence[float] | None) -> list[
     if count % every:
         raise ConfigError(f"steps ({count}) must be a multiple of noise_every ({every}), so that noise comes last.")
     proportions = _over("noise_shape", shape if shape is not None else 1.0, count // every)
+    if min(proportions) <= 0.0:
+        raise ConfigError(
+            f"noise_shape must be above 0 everywhere; got {min(proportions):g}. Use noise_every for gaps."
+        )
     return [proportions[t // every] if (t + 1) % every == 0 else 0.0 for t in range(count)]

@@ -24,7 +24,7 @@ class LayerCycle(Design):
     def splits(self, shapes: Shapes) -> list[Split]:
         """A layer's tensors stay together."""
         block = {layer: i % self.k for i, layer in enumerate(layers(shapes))}
-        return [InOneBlock(block[layer_of(name)], shape.numel()) for name, shape in shapes.items()]
+        return [InOneBlock(block.get(layer_of(name), 0), shape.numel()) for name, shape in shapes.items()]
 
 
 @dataclass(frozen=True)

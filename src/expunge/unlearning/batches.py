@@ -19,6 +19,8 @@ class Batches:
     """An endless stream of batches on one device. It counts what it gives, and can skip to where it was."""
 
     def __init__(self, loader: Iterable[Any], device: torch.device, *, random: Tensor, guard: "Guard") -> None:
+        if not isinstance(loader, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"the retained data must be an iterable of batches; got {type(loader).__name__}.")
         self._loader, self._device, self._random, self._guard = loader, device, random.clone(), guard
         self._iterator: Iterator[Any] | None = None
         self.start, self.given, self.seen = random.clone(), 0, ""
@@ -38,8 +40,8 @@ class Batches:
                 self._next()
         if self.seen != seen:
             raise ConfigError(
-                "the checkpoint belongs to a run on other batches: the retained data changed, or the loader draws from other "
-                "random numbers than torch's. Delete the checkpoint to begin again."
+                "the checkpoint belongs to a run on other batches: the retained data changed, or the loader draws "
+                "from other random numbers than torch's. Delete the checkpoint to begin again."
             )
 
     def _next(self) -> Any:
@@ -141,7 +143,7 @@ def _subset_indices(loader: Iterable[Any]) -> list[int] | None:
     dataset = loader.dataset if isinstance(loader, DataLoader) else loader
     kept: list[int] | None = None
     while isinstance(dataset, Subset):
-        size = len(dataset.dataset)
+        size = len(dataset.dataset)  # pyright: ignore[reportArgumentType]
         here = [int(index) + (size if index < 0 else 0) for index in dataset.indices]  # −1 is the last sample
         kept = here if kept is None else [here[index] for index in kept]
         dataset = dataset.dataset

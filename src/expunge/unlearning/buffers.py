@@ -26,10 +26,10 @@ def estimate_statistics(inventory: Inventory, forward: Callable[[], object], bat
         return
     momenta = {name: norm.momentum for name, norm in inventory.norms.items()}
     reset_statistics(inventory)
-    for norm in inventory.norms.values():
-        norm.momentum = None  # cumulative average
     try:
-        for _ in range(batches):
+        for count in range(1, batches + 1):
+            for norm in inventory.norms.values():
+                norm.momentum = 1.0 / count  # a running average becomes a plain one
             forward()
     finally:
         for name, norm in inventory.norms.items():
@@ -41,11 +41,13 @@ def recompute_buffers(model: nn.Module, inventory: Inventory) -> None:
     """Fill the buffers that the user's functions compute."""
     for name, (buffer, function) in inventory.recompute.items():
         value = function(model)
-        if value.shape != buffer.shape:
-            raise BufferError(
-                f"recompute[{name!r}] gave shape {tuple(value.shape)}; the buffer's is {tuple(buffer.shape)}."
-            )
+        if not isinstance(value, torch.Tensor) or value.shape != buffer.shape:
+            raise BufferError(f"recompute[{name!r}] gave {_shown(value)}; the buffer's is {tuple(buffer.shape)}.")
         buffer.copy_(value)
+
+
+def _shown(value: object) -> str:
+    return f"shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else type(value).__name__
 
 
 @contextmanager

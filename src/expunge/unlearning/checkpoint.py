@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ..errors import ConfigError, DataError
 from ..weights import Atomic
+from .loose import fingerprint
 
 _TENSOR = "tensor:"
 
@@ -41,16 +42,20 @@ class Checkpoint:
             with safe_open(self._path, framework="pt") as file:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
                 state = json.loads((file.metadata() or {})["state"])
-        except (SafetensorError, KeyError, ValueError, OSError) as error:
+            whole, found = state["sha256"] == fingerprint(tensors), state["fingerprint"]
+            unpacked = _unpack(state["state"], tensors)
+        except (SafetensorError, LookupError, TypeError, ValueError, OSError) as error:
             raise DataError(
                 f"{self._path} is no checkpoint of a run ({error}). Delete it, or name another path."
             ) from error
-        if state["fingerprint"] != self._fingerprint:
+        if not whole:
+            raise DataError(f"{self._path} was damaged: its content is not what was written. Delete it to begin again.")
+        if found != self._fingerprint:
             raise ConfigError(
                 f"{self._path} is the checkpoint of another run (other weights, plan, seed or recipe). "
                 "Delete it, or name another path."
             )
-        return _unpack(state["state"], tensors)
+        return unpacked
 
     def save(self, state: Callable[[], dict[str, Any]], *, now: bool = False) -> None:
         """Write the state, if enough time has passed since the last."""
@@ -58,7 +63,7 @@ class Checkpoint:
             return
         tensors: dict[str, Tensor] = {}
         packed = _pack(state(), tensors)
-        text = json.dumps({"fingerprint": self._fingerprint, "state": packed})
+        text = json.dumps({"fingerprint": self._fingerprint, "sha256": fingerprint(tensors), "state": packed})
         with Atomic(self._path, 0o600) as file:
             file.write(save(tensors, metadata={"state": text}))
         self._last = time.monotonic()

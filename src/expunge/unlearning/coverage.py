@@ -148,30 +148,33 @@ def _find_hidden(model: nn.Module, declared: Callable[[str], bool], inventory: I
             loose = [] if key in REGISTRIES else [t for t in loose_tensors(value) if id(t) not in registered]
             if loose and not declared(name):
                 raise CoverageError(
-                    f"{name!r} holds a tensor that is neither parameter nor buffer, so nothing covers it. Register it, delete "
-                    f"it, or declare it: public=[{name!r}]. (torch.nn.utils.weight_norm leaves such a tensor; "
+                    f"{name!r} holds a tensor that is neither parameter nor buffer, so nothing covers it. Register it, "
+                    f"delete it, or declare it: public=[{name!r}]. (torch.nn.utils.weight_norm leaves such a tensor; "
                     "torch.nn.utils.parametrizations.weight_norm does not.)"
                 )
             inventory.loose |= {f"{name} ({i})": tensor for i, tensor in enumerate(loose)}
-    known = {name for name, _ in model.named_parameters(remove_duplicate=False)}
-    known |= {name for name, *_ in _buffers(model)}
-    for name in model.state_dict():
+    known: dict[str, Tensor] = dict(model.named_parameters(remove_duplicate=False))
+    known |= {name: buffer for name, *_, buffer in _buffers(model)}
+    for name, value in model.state_dict().items():
         if name not in known and not declared(name):
             raise CoverageError(f"state_dict has {name!r}, no parameter or buffer. Declare it if it is public.")
+        if name in known and value.data_ptr() != known[name].data_ptr():
+            raise CoverageError(
+                f"state_dict gives another tensor as {name!r} than the model holds, so noise misses it."
+            )
     _refuse_overlap(model)
 
 
 def _refuse_overlap(model: nn.Module) -> None:
-    spans: dict[object, list[tuple[int, int, str]]] = {}
+    """By address: two tensors may share memory without sharing a storage, or a type."""
+    spans: dict[torch.device, list[tuple[int, int, str]]] = {}
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
         if tensor.numel():
-            start = int(tensor.storage_offset())
             extent = 1 + sum((int(n) - 1) * int(s) for n, s in zip(tensor.shape, tensor.stride(), strict=True))
-            place = (tensor.device, tensor.untyped_storage().data_ptr())
-            spans.setdefault(place, []).append((start, start + extent, name))
+            start = tensor.data_ptr()
+            spans.setdefault(tensor.device, []).append((start, start + extent * tensor.element_size(), name))
     for group in spans.values():
-        group.sort()
-        for (_, end, first), (start, _, second) in pairwise(group):
+        for (_, end, first), (start, _, second) in pairwise(sorted(group)):
             if start < end:
                 raise CoverageError(
                     f"{first!r} and {second!r} share memory but are different tensors, so noise would be added twice. "

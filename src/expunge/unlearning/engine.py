@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from .. import weights
 from ..accounting import Block, to_json
+from ..accounting.checks import whole
 from ..errors import CertificationError, ConfigError, DataError
 from ..subspaces import Design, Whole
 from ..subspaces.probe import Bystander, decomposition_error
@@ -60,8 +61,12 @@ class Options:
     def __post_init__(self) -> None:
         if self.nonfinite not in ("error", "zero"):
             raise ConfigError(f"nonfinite must be 'error' or 'zero'; got {self.nonfinite!r}.")
-        if self.accumulate < 1 or self.statistics_batches < 1:
-            raise ConfigError("accumulate and statistics_batches must be at least 1.")
+        for name in ("accumulate", "statistics_batches"):
+            whole(name, getattr(self, name))
+        if self.simulate is not None:
+            whole("simulate", self.simulate, least=0, most=2**62)
+        if self.autocast is not None and not isinstance(self.autocast, torch.dtype):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"autocast must be a dtype, such as torch.bfloat16; got {self.autocast!r:.60}.")
 
 
 def run(
@@ -115,6 +120,7 @@ class _Run:
     ) -> None:
         self.model, self.loss, self.blocks, self.options = model, loss, tuple(blocks or ()), options
         self.recipes = {"clean": clean, "fine-tune": fine_tune}
+        _refuse_misuse(loss, design, self.recipes)
         self.model_clip = model_clip
         self.inventory = take_inventory(model, public=options.public, recompute=options.recompute)
         self.parameters = list(self.inventory.trainable.values())
@@ -204,6 +210,7 @@ class _Run:
             loss = self._backward(where) if step.drift > 0.0 else None
             self.seal.check(where)
             measured = self.active.read_gradients(step)
+            measured.finite &= loss is None or math.isfinite(loss)
             if not measured.finite:
                 self._tolerate("gradient", where)
             self.active.move(step, measured, self.noise, self.step)
@@ -351,6 +358,20 @@ class _Run:
             clean=self.recipes["clean"] and self.recipes["clean"].describe(),
             fine_tune=self.recipes["fine-tune"] and self.recipes["fine-tune"].describe(),
         )
+
+
+def _refuse_misuse(loss: object, design: object, recipes: Mapping[str, object]) -> None:
+    if not callable(loss):
+        raise ConfigError(f"loss must be a function of (model, batch); got {type(loss).__name__}.")
+    if isinstance(loss, nn.Module) and any(True for _ in loss.parameters()):
+        raise ConfigError(
+            "the loss has parameters of its own, which may remember the forgotten data: make them part of the model."
+        )
+    if not isinstance(design, Design):
+        raise ConfigError(f"design must be a block design, such as expunge.Permutation(4); got {design!r:.60}.")
+    for name, recipe in recipes.items():
+        if recipe is not None and not isinstance(recipe, FineTune):
+            raise ConfigError(f"{name} must be an expunge.FineTune; got {recipe!r:.60}.")
 
 
 def _clip_model(parameters: Sequence[Tensor], clip: float) -> float:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -58,9 +59,8 @@ class FineTune:
 
     @property
     def named(self) -> bool:
-        """Whether `describe` tells this recipe from every other: no lambdas, closures or partials."""
-        functions = [part for part in (self.optimizer, self.schedule) if not isinstance(part, str)]
-        return all(isinstance(f, FunctionType) and "<" not in f.__qualname__ for f in functions)
+        """Whether `describe` tells this recipe from every other: no lambdas, no closures, plain settings."""
+        return all(isinstance(part, str) or "<" not in _name(part) for part in (self.optimizer, self.schedule))
 
     def describe(self) -> dict[str, Any]:
         """As plain JSON values; functions by name."""
@@ -78,5 +78,13 @@ def _fresh(optimizer: torch.optim.Optimizer, parameters: Sequence[nn.Parameter])
     return optimizer
 
 
-def _name(function: Callable[..., Any]) -> str:
-    return f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+def _name(function: Any) -> str:
+    """module:name, with the settings of a partial; what cannot be told apart has a "<" in it."""
+    if isinstance(function, partial):
+        settings = [repr(value) for value in function.args] + [
+            f"{k}={v!r}" for k, v in sorted(function.keywords.items())
+        ]
+        return f"{_name(function.func)}({', '.join(settings)})"
+    if isinstance(function, (FunctionType, type)):
+        return f"{function.__module__}:{function.__qualname__}"
+    return f"<{type(function).__qualname__}>"

@@ -1,7 +1,7 @@
 """Tensors that an object keeps in its pockets: in containers and plain objects, nested a few levels deep."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, TypeAlias
 
@@ -11,19 +11,22 @@ from torch import Tensor, nn
 
 Loose: TypeAlias = "Tensor | np.ndarray[Any, Any]"
 DEPTH = 6
-_OPAQUE = (str, bytes, int, float, complex, type, FunctionType, MethodType, ModuleType, nn.Module)
+_OPAQUE = (str, bytes, int, float, complex, type, FunctionType, MethodType, ModuleType)
 
 
 def loose_tensors(value: object, depth: int = DEPTH) -> Iterator[Loose]:
-    """Every tensor and array in `value`; modules are left to whoever walks the modules."""
+    """Every tensor and array in `value`, those of modules in its pockets included."""
     if isinstance(value, (Tensor, np.ndarray)):
         yield value
         return
     if value is None or depth == 0 or isinstance(value, _OPAQUE):
         return
+    if isinstance(value, nn.Module):
+        yield from (*value.parameters(), *value.buffers())
+        return
     if isinstance(value, Mapping):
         inside = list(value.values())
-    elif isinstance(value, (list, tuple, set, frozenset)):
+    elif isinstance(value, Collection):
         inside = list(value)
     else:
         inside = list(vars(value).values()) if hasattr(value, "__dict__") else []

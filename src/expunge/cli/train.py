@@ -1,0 +1,208 @@
+"""`expunge train`: one of the paper's workloads, or a small one, from data to weights."""
+
+import json as json_text
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal
+
+from ..errors import ConfigError
+from .numbers import WholeNumber
+from .output import print_facts, print_json
+
+WorkloadName = Literal["digits-mlp", "mnist-mlp", "cifar10-resnet18", "cifar10-vit_tiny", "cifar10-head"]
+
+
+def train(
+    *,
+    workload: WorkloadName = "digits-mlp",
+    data_dir: Path | None = None,
+    download: bool = False,
+    scale: Literal["laptop", "paper"] = "laptop",
+    seed: WholeNumber = 0,
+    epochs: WholeNumber | None = None,
+    steps: WholeNumber | None = None,
+    weights: Path | None = None,
+    forget: Path | None = None,
+    device: str = "cpu",
+    output: Path = Path("model.safetensors"),
+    metrics: Path | None = None,
+    checkpoint: Path | None = None,
+    checkpoint_every: float = 60.0,
+    quiet: bool = False,
+    json: bool = False,
+) -> None:
+    """Train a workload's model, and write its weights. The same command gives the same weights.
+
+    Parameters
+    ----------
+    workload
+        Data, model and recipe by name.
+    data_dir
+        Where the data is (MNIST/raw, cifar-10-batches-bin or -py); default $EXPUNGE_DATA, else ~/.cache/expunge.
+    download
+        Get what is missing from the published mirrors; size and SHA-256 are checked.
+    scale
+        "laptop" finishes on two cores; "paper" is the paper's own recipe.
+    seed
+        Initialisation, order and augmentation.
+    epochs
+        Instead of the recipe's.
+    steps
+        Stop after so many steps.
+    weights
+        Public weights to begin with: of the backbone of a head, or pretrained ones for the ViT.
+    forget
+        A file of sample indices to leave out: training on the retained data alone, which is what unlearning is held against.
+    device
+        "cpu", "cuda", …
+    output
+        Where the weights go.
+    metrics
+        A file of JSON lines, one for each epoch.
+    checkpoint
+        A file to resume from if the run is interrupted; the result is bit for bit the same.
+    checkpoint_every
+        Seconds between checkpoints.
+    quiet
+        No progress.
+    json
+        Print one JSON object.
+    """
+    from .. import weights as weight_files
+    from .. import workloads
+
+    if not output.absolute().parent.is_dir():
+        raise ConfigError(f"--output {output}: there is no folder {output.absolute().parent}. Make it first.")
+    changes: dict[str, Any] = {
+        name: value for name, value in (("epochs", epochs), ("steps", steps)) if value is not None
+    }
+    with ExitStack() as stack:
+        bars = stack.enter_context(_Bars(quiet=quiet or json))
+        opened = workloads.open_workload(
+            workload,
+            scale=scale,
+            data_dir=data_dir,
+            allow_download=download,
+            weights=weights,
+            device=_device(device),
+            progress=bars.bytes,
+            feature_progress=bars.images,
+            **changes,
+        )
+        stream = _stream(opened, forget)
+        rows: list[dict[str, Any]] = []
+        tell = stack.enter_context(_Lines(metrics, rows))
+        model = opened.train(
+            stream, seed, on_step=bars.step, on_epoch=tell, checkpoint=checkpoint, checkpoint_every=checkpoint_every
+        )
+    answer = {
+        "schema": "expunge.trained/1",
+        "workload": workload,
+        "scale": scale,
+        "seed": seed,
+        "samples": len(stream),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "weights": str(output),
+        "sha256": {"weights": weight_files.save(model.state_dict(), output), "data": opened.dataset.sha256},
+        "last": rows[-1],
+        "seconds": round(sum(row["train_seconds"] + row["test_seconds"] for row in rows), 3),
+    }
+    print_json(answer) if json else _show(answer)
+
+
+def _device(name: str) -> str:
+    import torch
+
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(f"device {name!r} is not there ({str(error).splitlines()[0]}). Use cpu.") from error
+    return name
+
+
+def _stream(opened: Any, forget: Path | None) -> Any:
+    from .. import workloads
+
+    if forget is None:
+        return opened.stream()
+    deletion = workloads.IndexDeletion.from_file(forget)
+    return opened.stream(workloads.split(opened.dataset, deletion, seed=0).retain)
+
+
+class _Lines:
+    """Keeps every row, and writes it as a line of JSON. A resumed run tells all its rows again, so the file is whole."""
+
+    def __init__(self, path: Path | None, rows: list[dict[str, Any]]) -> None:
+        self._path, self._rows, self._file = path, rows, None
+
+    def __enter__(self) -> Callable[[dict[str, Any]], None]:
+        if self._path is not None:
+            try:
+                self._file = self._path.open("w", encoding="utf-8")
+            except OSError as error:
+                raise ConfigError(f"cannot write {self._path}: {error.strerror or error}. Check the path.") from error
+        return self._tell
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _tell(self, row: dict[str, Any]) -> None:
+        self._rows.append(row)
+        if self._file is not None:
+            print(json_text.dumps(row), file=self._file, flush=True)
+
+
+class _Bars:
+    """Bars on a terminal's standard error: downloads, features, training. Elsewhere nothing."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        disable = quiet or not console.is_terminal
+        self._bars = Progress(*columns, TextColumn("{task.fields[note]}"), console=console, disable=disable)
+        self._tasks: dict[str, Any] = {}
+
+    def __enter__(self) -> "_Bars":
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def bytes(self, file: str, done: int, size: int) -> None:
+        """A download."""
+        self._move(f"download {file}", done, size)
+
+    def images(self, done: int, size: int) -> None:
+        """Features."""
+        self._move("features", done, size)
+
+    def step(self, step: Any) -> None:
+        """Training."""
+        self._move("training", step.step, step.steps, f"epoch {step.epoch}  loss {step.loss:.4g}")
+
+    def _move(self, name: str, done: int, total: int, note: str = "") -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._bars.add_task(name, total=total, note="")
+        self._bars.update(self._tasks[name], completed=done, note=note)
+
+
+def _show(answer: dict[str, Any]) -> None:
+    last = answer["last"]
+    print_facts(
+        [
+            ("trained", f"{answer['workload']} ({answer['scale']}), seed {answer['seed']}, {answer['samples']:,} samples"),
+            ("parameters", f"{answer['parameters']:,}"),
+            ("steps", f"{last['step']} (epoch {last['epoch']})"),
+            ("loss", f"{last['loss']:.4g}, over the last epoch"),
+            ("accuracy", f"{last['train_accuracy']:.2%} training, {last['test_accuracy']:.2%} test "
+             f"({last['test_samples']:,} samples)"),
+            ("weights", f"{answer['weights']} (SHA-256 {answer['sha256']['weights']})"),
+            ("time", f"{answer['seconds']:.1f} s"),
+        ]
+    )  # fmt: skip

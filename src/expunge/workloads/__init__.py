@@ -1,0 +1,55 @@
+"""Workloads: data sets, deletion settings, the paper's models, and how they are trained.
+
+    workload = open_workload("mnist-mlp", data_dir="data")
+    goes = split(workload.dataset, RandomDeletion(0.10), seed=0)
+    model = workload.train(workload.stream(), seed=0)
+
+A new data set, model or recipe is one file and one line in `catalog.DATASETS`, `models.MODELS` or `recipes.RECIPES`.
+"""
+
+from .augment import Augment
+from .catalog import DATASETS, load
+from .dataset import Dataset
+from .deletion import ClassDeletion, Deletion, GroupDeletion, IndexDeletion, RandomDeletion, index_sha256
+from .evaluation import accuracy
+from .features import Backbone, extract
+from .heads import Constants, constants, linear_head, mlp_head, penalty
+from .models import MODELS, build
+from .recipes import RECIPES, Recipe, recipe
+from .split import Split, split
+from .stream import Stream
+from .training import Step, train
+from .workload import Workload, open_workload
+
+__all__ = [
+    "DATASETS",
+    "MODELS",
+    "RECIPES",
+    "Augment",
+    "Backbone",
+    "ClassDeletion",
+    "Constants",
+    "Dataset",
+    "Deletion",
+    "GroupDeletion",
+    "IndexDeletion",
+    "RandomDeletion",
+    "Recipe",
+    "Split",
+    "Step",
+    "Stream",
+    "Workload",
+    "accuracy",
+    "build",
+    "constants",
+    "extract",
+    "index_sha256",
+    "linear_head",
+    "load",
+    "mlp_head",
+    "open_workload",
+    "penalty",
+    "recipe",
+    "split",
+    "train",
+]
