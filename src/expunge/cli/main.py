@@ -21,6 +21,7 @@ app = App(
 COMMANDS = {
     "plan": "The noise that a privacy target asks for, beside its alternatives.",
     "account": "What a ledger of blocks and steps costs.",
+    "train": "A model of one of the workloads, from data to weights.",
     "calibrate": "How far apart trained and retrained models lie, from coupled training pairs.",
     "unlearn": "Plan, run and certify.",
     "verify": "Check a certificate, alone or against weights.",

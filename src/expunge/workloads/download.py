@@ -48,7 +48,7 @@ def fetch(
 ) -> Path:
     """The file in `folder`, downloaded if it is not there. Each mirror gets `attempts` tries before the next is asked."""
     target = folder / source.file
-    if target.exists() and _sha256(target) == source.sha256:
+    if target.exists() and file_sha256(target) == source.sha256:
         return target
     folder.mkdir(parents=True, exist_ok=True)
     failures: list[str] = []
@@ -97,7 +97,7 @@ def _try(source: Source, url: str, target: Path, progress: Meter, timeout: float
     size = partial.stat().st_size
     if size < source.size:
         raise _Unfit(f"the connection was cut at {size} of {source.size} bytes", again=True)
-    found = f"SHA-256 {_sha256(partial)}" if size == source.size else "more bytes"
+    found = f"SHA-256 {file_sha256(partial)}" if size == source.size else "more bytes"
     if found != f"SHA-256 {source.sha256}":
         partial.unlink()
         raise _Unfit(
@@ -145,9 +145,13 @@ def _again(error: Exception) -> bool:
     return not isinstance(error, _Unfit) or error.again
 
 
-def _sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
+    """Of a file's bytes."""
     hashing = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            hashing.update(piece)
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                hashing.update(piece)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}. Check the path.") from error
     return hashing.hexdigest()

@@ -19,6 +19,7 @@ from ..errors import ConfigError, DataError
 from . import vision
 from .augment import normalise, resize
 from .dataset import Dataset
+from .download import file_sha256
 
 Meter = Callable[[int, int], None]  # images so far, images in all
 
@@ -76,12 +77,12 @@ def extract(
 ) -> Dataset:
     """The data set with features in place of images: what enters the backbone's last linear layer.
 
-    The cache's name is a hash of the weights, the data and the preprocessing; another of any of them is another file.
+    The cache's name is a hash of the weights file, the data and the preprocessing; another of any is another cache.
     """
-    model = backbone.build()
-    path = Path(cache) / f"features-{_key(backbone, model, dataset)[:32]}.safetensors"
+    path = Path(cache) / f"features-{_key(backbone, dataset)[:32]}.safetensors"
     if path.exists():
-        return _dataset(backbone, dataset, weight_files.load(path))
+        return _dataset(backbone, dataset, _kept(path))
+    model = backbone.build()
     total = len(dataset.inputs) + len(dataset.test_inputs)
     train = _run(backbone, model, dataset.inputs, batch_size, lambda done: progress(done, total))
     test = _run(backbone, model, dataset.test_inputs, batch_size, lambda done: progress(len(train) + done, total))
@@ -90,10 +91,18 @@ def extract(
     return _dataset(backbone, dataset, {"inputs": train, "test_inputs": test})
 
 
-def _key(backbone: Backbone, model: nn.Module, dataset: Dataset) -> str:
+def _key(backbone: Backbone, dataset: Dataset) -> str:
+    """The file's bytes stand for the weights, so that a cache is found without building the backbone."""
     settings: dict[str, Any] = {name: value for name, value in asdict(backbone).items() if name != "weights"}
-    settings |= {"weights": weight_files.digest(model.state_dict()), "data": dataset.sha256}
+    settings |= {"weights": file_sha256(Path(backbone.weights)), "data": dataset.sha256}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def _kept(path: Path) -> dict[str, Tensor]:
+    found = weight_files.load(path)
+    if found.keys() != {"inputs", "test_inputs"}:
+        raise DataError(f"{path} is no cache of features. Delete it, and they are computed again.")
+    return found
 
 
 def _run(backbone: Backbone, model: nn.Module, images: Tensor, batch_size: int, tell: Callable[[int], None]) -> Tensor:
