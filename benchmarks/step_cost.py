@@ -13,6 +13,7 @@ import platform
 import statistics
 import sys
 import time
+from itertools import pairwise
 
 import torch
 from torch import nn
@@ -28,7 +29,7 @@ STEP = Step(step_size=1e-3, weight_decay=1.0, clip=1.0, sigma=1e-3)
 def mlp() -> tuple[nn.Module, torch.Tensor]:
     """The paper's MNIST network, 4,364,554 parameters."""
     sizes = (784, 2048, 1024, 512, 256, 10)
-    layers = [layer for n, m in zip(sizes, sizes[1:], strict=False) for layer in (nn.Linear(n, m), nn.ReLU())]
+    layers = [layer for n, m in pairwise(sizes) for layer in (nn.Linear(n, m), nn.ReLU())]
     return nn.Sequential(*layers[:-1]), torch.randn(64, 784)
 
 

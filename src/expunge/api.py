@@ -67,6 +67,8 @@ class _CleanPhase:
 
 def entry_of(clean: FineTune | None) -> str | None:
     """What a proximity says of the clean phase it was measured after."""
+    if clean is not None and not isinstance(clean, FineTune):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError(f"clean must be an expunge.FineTune; got {clean!r:.60}.")
     if clean is not None and not clean.named:
         raise ConfigError(
             "a clean phase is told apart by its description, and a lambda or closure has none. Use 'sgd', 'adam', 'adamw', "
@@ -106,7 +108,10 @@ def plan(
         proximity = Proximity(2.0 * radius, 0.0, f"model clipped to {radius:g} in both runs")
     if not isinstance(blocks, subspaces.Design):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigError(f"blocks must be a block design, such as expunge.Permutation(4); got {blocks!r:.60}.")
-    shapes = {name: p.shape for name, p in model.named_parameters() if p.requires_grad}
+    trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    for name, parameter in trainable.items():
+        unlearning.refuse_unusual(name, parameter)
+    shapes = {name: parameter.shape for name, parameter in trainable.items()}
     return planning.make(
         blocks.bind(shapes).dimensions,
         epsilon=epsilon,
@@ -170,7 +175,8 @@ def unlearn(
         after = certificates.load(after)
     if after is not None and after["kind"] == "certificate":
         certificates.verify(after)
-    certificates.history(plan.proximity, weights.digest(model.state_dict()), looks=looks, after=after)
+    started_from = None if after is None else weights.digest(model.state_dict())
+    certificates.history(plan.proximity, started_from, looks=looks, after=after)
     if clean is not None and plan.model_clip is not None:
         raise ConfigError(
             "a clean phase moves a clipped model, and 2 × model_clip no longer bounds the gap. Use one of them."

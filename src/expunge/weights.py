@@ -93,8 +93,17 @@ def _stream(state: Mapping[str, Any]) -> Iterator[bytes]:
     yield struct.pack("<Q", len(text)) + text
     for tensor in tensors.values():
         if tensor.numel():
-            for piece in tensor.detach().contiguous().view(-1).view(torch.uint8).split(_PIECE):
-                yield piece.cpu().numpy().tobytes()
+            yield from _pieces(tensor)
+
+
+def _pieces(tensor: Tensor) -> Iterator[bytes]:
+    for piece in tensor.detach().contiguous().view(-1).view(torch.uint8).split(_PIECE):
+        yield piece.cpu().numpy().tobytes()
+
+
+def raw(tensor: Tensor) -> bytes:
+    """A dense tensor's bytes, in order."""
+    return b"".join(_pieces(tensor))
 
 
 def _plain(name: str, value: object) -> Tensor:

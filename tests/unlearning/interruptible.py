@@ -1,6 +1,7 @@
 """A small run that has everything a resume can get wrong, and ways to stop it anywhere."""
 
 import json
+from functools import partial
 
 import rig
 import torch
@@ -10,6 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import expunge
 from expunge import FastRotation, FineTune, Permutation, Proximity, RandomRotation
 
+LBFGS = partial(torch.optim.LBFGS, lr=0.1, max_iter=3)
 CLEAN = FineTune(steps=3, lr=0.05, momentum=0.9, schedule="cosine")
 
 
@@ -49,8 +51,8 @@ VARIANTS = {
     },
     "L-BFGS": {
         "blocks": RandomRotation(2),
-        "clean": FineTune(steps=2, optimizer=lambda p: torch.optim.LBFGS(p, lr=0.1, max_iter=3)),
-        "fine_tune": FineTune(steps=2, optimizer=lambda p: torch.optim.LBFGS(p, lr=0.1, max_iter=3)),
+        "clean": FineTune(steps=2, optimizer=LBFGS),
+        "fine_tune": FineTune(steps=2, optimizer=LBFGS),
     },
     "model clip": {"blocks": Permutation(2), "plan": {"proximity": None, "model_clip": 0.5, "epsilon": 1e4}},
 }

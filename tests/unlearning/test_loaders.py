@@ -65,5 +65,5 @@ def test_an_iterator_that_is_long_enough():
 
 @pytest.mark.parametrize("what", [lambda: iter([]), None, 3], ids=["generator function", "None", "number"])
 def test_what_cannot_be_iterated(what):
-    with pytest.raises(expunge.ExpungeError, match="iterat"):
+    with pytest.raises(expunge.ExpungeError, match="must be an iterable"):
         expunge.unlearn(rig.mlp(), what, rig.cross_entropy, rig.plan(rig.mlp()))

@@ -113,7 +113,7 @@ def test_a_checkpoint_of_another_run_is_refused(small, tmp_path):
             train(model, stream, recipe, seed=seed, checkpoint=path)
     for content in (b"", b"nonsense" * 100, path.read_bytes()[:-5]):
         path.write_bytes(content)
-        with pytest.raises(DataError, match="no checkpoint of a training run"):
+        with pytest.raises(DataError, match="no checkpoint of a run"):
             train(network(), Stream(small), RECIPE, seed=5, checkpoint=path)
 
 

@@ -40,6 +40,7 @@ class Proximity:
 
 def given(gap: float) -> Proximity:
     """A bare number. Nothing says how often it is exceeded, so unconditionally it promises nothing."""
+    gap = number("proximity", gap, least=0.0)
     return Proximity(gap, 1.0, "given as a number", ("the gap was given without evidence of how often it is exceeded",))
 
 

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from ..accounting import gaussian, load, mu, renyi, unconditional
+from . import loading
 from .output import figure, print_facts, print_json
 
 
-def account(ledger: Path, *, proximity: float, delta: float, failure: float = 1.0, json: bool = False) -> None:
+def account(ledger: Path, *, proximity: str, delta: float, failure: float | None = None, json: bool = False) -> None:
     """Compute (ε, δ) of any run from its ledger alone.
 
     Parameters
@@ -14,22 +15,23 @@ def account(ledger: Path, *, proximity: float, delta: float, failure: float = 1.
     ledger
         JSON file with blocks and steps (schema expunge.ledger/1; see the docs, "Ledger").
     proximity
-        Δ: how far apart the trained and the retrained model are at most, in Euclidean norm.
+        Δ, how far apart the trained and the retrained model are at most: a number, or a file of `expunge calibrate`.
     delta
         δ of the guarantee, between 0 and 1.
     failure
-        ϱ: the probability that the proximity does not hold (default: unknown).
+        ϱ: the probability that a bare number for the proximity does not hold (default: unknown); a file says its own.
     json
         Print one JSON object.
     """
-    blocks = load(ledger)
-    cost = mu(proximity, blocks)
+    blocks, claimed = load(ledger), loading.claim(proximity, failure)
+    cost = mu(claimed.gap, blocks)
     answer = {
         "mu": cost,
         "delta": delta,
-        "proximity": proximity,
-        "failure": failure,
-        "unconditional_delta": unconditional(delta, failure),
+        "proximity": claimed.gap,
+        "failure": claimed.failure,
+        "source": claimed.source,
+        "unconditional_delta": unconditional(delta, claimed.failure),
         "epsilon": {"gaussian": gaussian.epsilon(cost, delta), "renyi": renyi.epsilon(cost, delta)},
         "blocks": len(blocks),
         "steps": sum(len(block.steps) for block in blocks),
@@ -43,7 +45,11 @@ def account(ledger: Path, *, proximity: float, delta: float, failure: float = 1.
             ("mu", figure(cost)),
             ("epsilon (gaussian, exact)", f"{figure(answer['epsilon']['gaussian'])} at delta {delta:g}"),
             ("epsilon (renyi, the paper's)", figure(answer["epsilon"]["renyi"])),
-            ("holds if", f"trained and retrained model are within {proximity:g} of each other"),
-            *([("in any case", f"at delta + failure = {answer['unconditional_delta']:.4g}")] if failure < 1.0 else []),
+            ("holds if", f"trained and retrained model are within {claimed.gap:g} of each other"),
+            *(
+                [("in any case", f"at delta + failure = {answer['unconditional_delta']:.4g} ({claimed.source})")]
+                if claimed.failure < 1.0
+                else []
+            ),
         ]
     )

@@ -1,55 +1,103 @@
-"""What a user names on the command line: `package.module:function`, weights, a proximity, a list of indices."""
+"""What a user names on the command line: functions of theirs, weights, a proximity, sample indices, places for files.
+
+Nothing heavy is imported before it is needed: `expunge plan` reads proximity files too.
+"""
 
 import importlib
+import os
 import sys
+import sysconfig
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from ..accounting import Proximity
 from ..accounting.ledger import parse, read_proximity, read_text
-from ..errors import ConfigError, DataError
+from ..accounting.proximity import given
+from ..errors import ConfigError, DataError, ExpungeError
+
+CALIBRATION = "expunge.calibration/1"
+OURS = str(Path(__file__).parents[1])
 
 
 def function(option: str, name: str) -> Any:
     """The function called `package.module:function`; modules of the current folder are found."""
     module_name, colon, attribute = name.partition(":")
-    if not (module_name and colon and attribute):
+    if not (module_name and colon and attribute) or module_name.startswith("."):
         raise ConfigError(f"--{option} must be package.module:function; got {name!r}.")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(importlib.import_module(module_name), attribute)
+        module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"--{option} {name}: no module {error.name!r}. Run from the folder it is in, or install it."
         ) from error
-    except AttributeError as error:
-        raise ConfigError(f"--{option} {name}: module {module_name!r} has no {attribute!r}.") from error
+    if not hasattr(module, attribute):
+        raise ConfigError(f"--{option} {name}: module {module_name!r} has no {attribute!r}.")
+    found = getattr(module, attribute)
     if not callable(found):
         raise ConfigError(f"--{option} {name} is a {type(found).__name__}, not a function.")
     return found
 
 
-def model(factory: str, weights_file: Path) -> Any:
-    """A model from its factory, with the weights of a file in it."""
+def model(factory: str, weights_file: Path, place: str = "cpu") -> Any:
+    """A model from its factory, with the weights of a file in it, on a device."""
+    from torch import nn
+
     from .. import weights
 
-    made, state = function("model", factory)(), weights.load(weights_file)
+    place, state, made = device(place), weights.load(weights_file), function("model", factory)()
+    if not isinstance(made, nn.Module):
+        raise ConfigError(f"--model {factory} must return a torch.nn.Module; got {type(made).__name__}.")
     try:
         made.load_state_dict(state)
-    except (RuntimeError, AttributeError) as error:
+    except RuntimeError as error:
         reason = " ".join(str(error).split())[:300]
         raise DataError(f"{weights_file} does not fit the model of {factory}: {reason}") from error
-    return made
+    return made.to(place)
+
+
+def device(name: str) -> str:
+    """A device's name, if it is there."""
+    import torch
+
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(f"device {name!r} is not there ({str(error).splitlines()[0]}). Use cpu.") from error
+    return name
 
 
 def proximity(value: str) -> Proximity | float:
-    """A number, or a proximity file as `expunge calibrate` writes it."""
-    try:
+    """A number, or a proximity file as `expunge calibrate` writes it (or only what stands in it under "proximity")."""
+    with suppress(ValueError):
         return float(value)
-    except ValueError:
-        content = parse(read_text(value))
-    return read_proximity(content["proximity"] if isinstance(content, dict) and "proximity" in content else content)
+    try:
+        return read_proximity(_content(parse(read_text(value))))
+    except DataError as error:
+        raise DataError(f"--proximity {value[:200]!r} is neither a number nor a proximity file: {error}") from error
+
+
+def _content(document: Any) -> Any:
+    if not isinstance(document, dict) or "schema" not in document:
+        return document
+    if document["schema"] != CALIBRATION:
+        raise DataError(f"its schema is {document['schema']!r:.60}, and that of a proximity file is {CALIBRATION!r}.")
+    return document.get("proximity")
+
+
+def claim(value: str, failure: float | None) -> Proximity:
+    """A proximity with its failure probability: a file says its own, for a number it may be told."""
+    found = proximity(value)
+    if not isinstance(found, Proximity):
+        return given(found) if failure is None else Proximity(found, failure, "given on the command line")
+    if failure is not None:
+        raise ConfigError(f"--failure is for a bare number; {value} says its own, {found.failure:.4g}. Leave it out.")
+    return found
 
 
 def indices(path: Path) -> list[int]:
@@ -58,3 +106,38 @@ def indices(path: Path) -> list[int]:
         return [int(word) for word in read_text(path).decode().replace(",", " ").split()]
     except ValueError as error:
         raise DataError(f"{path} must hold whole numbers (sample indices), and nothing else: {error}.") from error
+
+
+def destination(option: str, path: Path) -> None:
+    """Refuse a place where no file can be written, before there is anything to write."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise ConfigError(f"--{option} {path}: there is no folder {folder}. Make it first.")
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise ConfigError(f"--{option} {path} cannot be written. Name another file.")
+
+
+@contextmanager
+def users_code() -> Generator[None]:
+    """What the user's own code raises is shown from its first line on, and says nothing about a certificate: exit code 2."""
+    try:
+        yield
+    except ExpungeError:
+        raise
+    except Exception as error:
+        frames = list(_frames(error.__traceback__))
+        files = [frame.tb_frame.f_code.co_filename for frame in frames]
+        if files[-1].startswith(OURS):
+            raise  # a mistake of ours: all of the traceback
+        libraries = (OURS, "<", *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
+        if theirs := [frame for frame, file in zip(frames, files, strict=True) if not file.startswith(libraries)]:
+            traceback.print_exception(type(error), error, theirs[0])
+        reason = " ".join(str(error).split())[:300]
+        where = f"{Path(files[-1]).name}, line {frames[-1].tb_lineno}"
+        raise ConfigError(f"your model, data or loss raised {type(error).__name__}: {reason} ({where}).") from error
+
+
+def _frames(frame: TracebackType | None) -> Generator[TracebackType]:
+    while frame is not None:
+        yield frame
+        frame = frame.tb_next

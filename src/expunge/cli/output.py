@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 
 def print_json(answer: Mapping[str, Any]) -> None:
@@ -32,7 +33,13 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
     width = max(len(name) for name, _ in facts)
     console = Console(highlight=False)
     for name, value in facts:
-        console.print(f"[dim]{name:<{width}}[/dim]  {value}", soft_wrap=True)
+        console.print(Text.assemble((f"{name:<{width}}", "dim"), "  ", _printable(value)), soft_wrap=True)
+
+
+def _printable(text: str) -> str:
+    """As much of it as standard output can say: a "≤" on an ASCII terminal must not end a command."""
+    encoding = sys.stdout.encoding or "utf-8"
+    return text.encode(encoding, "replace").decode(encoding)
 
 
 @contextmanager

@@ -3,10 +3,11 @@
 from typing import Any
 
 from .. import planning
-from ..accounting import Accountant, Proximity, unconditional
+from ..accounting import Accountant, unconditional
 from ..accounting.checks import whole
 from ..accounting.ledger import SCHEMA, block_record
 from ..errors import ConfigError
+from . import loading
 from .numbers import StepCount, WholeNumber
 from .output import figure, print_facts, print_json, print_table
 
@@ -17,7 +18,7 @@ def plan(
     *,
     epsilon: float,
     delta: float,
-    proximity: float,
+    proximity: str,
     clip: float,
     step_size: float,
     weight_decay: float,
@@ -25,7 +26,7 @@ def plan(
     steps: StepCount = 1,
     blocks: WholeNumber = 1,
     accountant: Accountant = "gaussian",
-    failure: float = 1.0,
+    failure: float | None = None,
     json: bool = False,
 ) -> None:
     """Find the least noise for (ε, δ), and show it beside the plain alternatives.
@@ -37,7 +38,7 @@ def plan(
     delta
         δ of the guarantee, between 0 and 1.
     proximity
-        Δ: how far apart the trained and the retrained model are at most, in Euclidean norm.
+        Δ, how far apart the trained and the retrained model are at most: a number, or a file of `expunge calibrate`.
     clip
         C₁: gradient clip of the whole parameter vector; each of k blocks clips at C₁/√k.
     step_size
@@ -53,7 +54,7 @@ def plan(
     accountant
         "gaussian" is exact; "renyi" is the paper's and asks for more noise.
     failure
-        ϱ: the probability that the proximity does not hold (default: unknown, so nothing is promised in any case).
+        ϱ: the probability that a bare number for the proximity does not hold (default: unknown); a file says its own.
     json
         Print one JSON object; its "ledger" is what `expunge account` reads.
     """
@@ -65,7 +66,7 @@ def plan(
         [parameters // blocks + (i < parameters % blocks) for i in range(blocks)],
         epsilon=epsilon,
         delta=delta,
-        proximity=Proximity(proximity, failure, "given on the command line"),
+        proximity=loading.claim(proximity, failure),
         clip=clip,
         step_size=step_size,
         weight_decay=weight_decay,
@@ -93,6 +94,8 @@ def _answer(made: planning.Plan) -> dict[str, Any]:
         "unconditional_delta": unconditional(made.delta, made.proximity.failure),
         "proximity": made.gap,
         "failure": made.proximity.failure,
+        "source": made.proximity.source,
+        "entry": made.proximity.entry,
         "accountant": made.accountant,
         "mu": made.mu,
         "parameters": parameters,
@@ -139,7 +142,10 @@ def _show(answer: dict[str, Any]) -> None:
         ("output perturbation", f"sigma {figure(plain['sigma'])}, noise norm {figure(plain['noise_norm'])}"),
     ]
     if answer["failure"] < 1.0:
-        facts.insert(1, ("in any case", f"({answer['epsilon']:g}, {answer['unconditional_delta']:.4g})"))
+        why = f"as the proximity fails with probability {answer['failure']:.4g} ({answer['source']})"
+        facts.insert(1, ("in any case", f"({answer['epsilon']:g}, {answer['unconditional_delta']:.4g}), {why}"))
+    if answer["entry"] is not None:
+        facts.insert(1, ("after the clean phase", answer["entry"]))
     print_facts(facts + _paper_facts(answer["paper"]))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..accounting import largest_gap, paper
 from ..accounting.ledger import read_blocks
-from ..errors import BudgetError, CertificationError
+from ..errors import BudgetError, CertificationError, ConfigError
 from . import loading
 from .output import figure, print_facts, print_json
 
@@ -38,6 +38,9 @@ def recertify(
     """
     from .. import certificate as certificates
 
+    loading.destination("output", output)
+    if output.absolute() == certificate.absolute():
+        raise ConfigError(f"--output {output} would overwrite the certificate it starts from. Name another file.")
     old = certificates.load(certificate)
     new = certificates.recertify(old, proximity=loading.proximity(proximity), delta=delta)
     if sign_key is not None:

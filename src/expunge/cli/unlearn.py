@@ -1,11 +1,13 @@
 """`expunge unlearn`: plan, run and certify in one go."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from ..accounting import Accountant
+from ..accounting.checks import number
 from ..errors import ConfigError
 from . import loading
 from .numbers import StepCount, WholeNumber
@@ -38,8 +40,9 @@ def unlearn(
     looks: WholeNumber = 1,
     after: Path | None = None,
     sign_key: Path | None = None,
-    simulate: int | None = None,
+    simulate: WholeNumber | None = None,
     checkpoint: Path | None = None,
+    device: str = "cpu",
     output: Path = Path("unlearned.safetensors"),
     certificate: Path = Path("certificate.json"),
     quiet: bool = False,
@@ -60,9 +63,9 @@ def unlearn(
     proximity
         Δ, a number or a proximity file.
     epsilon
-        ε of the guarantee.
+        ε of the guarantee, above 0.
     delta
-        δ of the guarantee.
+        δ of the guarantee, between 0 and 1.
     clip
         C₁: gradient clip of the whole parameter vector; each of k blocks clips at C₁/√k. 0: no gradient.
     step_size
@@ -97,6 +100,8 @@ def unlearn(
         A seed: reproducible noise for research. Its certificate does not verify.
     checkpoint
         A file to resume from if the run is interrupted. It holds un-noised weights; it is deleted at the end.
+    device
+        "cpu", "cuda", …
     output
         Where the new weights go.
     certificate
@@ -111,35 +116,43 @@ def unlearn(
     from .. import certificate as certificates
     from .. import weights as weight_files
 
-    made = loading.model(model, weights)
-    plan = expunge.plan(
-        made,
-        blocks=_design(design, blocks),
-        proximity=loading.proximity(proximity),
-        epsilon=epsilon,
-        delta=delta,
-        clip=clip,
-        step_size=step_size,
-        weight_decay=weight_decay,
-        steps=steps,
-        accountant=accountant,
-    )
+    number("epsilon", epsilon, above=0.0)
+    _check_places(output, certificate, after)
+    if (
+        sign_key is not None
+    ):  # what cannot sign should not be found out after the run, so let it sign something worthless
+        certificates.sign(certificates.Certificate({"sha256": {"output_weights": ""}}), sign_key)
+    claimed, forgotten = loading.proximity(proximity), None if forget is None else loading.indices(forget)
     recipe = expunge.FineTune(fine_tune_steps, fine_tune_optimizer, fine_tune_lr) if fine_tune_steps else None
-    with expunge.RichMeter(quiet=quiet or json) as meter:
-        outcome = expunge.unlearn(
+    with loading.users_code():
+        made = loading.model(model, weights, device)
+        plan = expunge.plan(
             made,
-            loading.function("data", data)(),
-            _cross_entropy if loss is None else loading.function("loss", loss),
-            plan,
-            fine_tune=recipe,
-            forget=None if forget is None else loading.indices(forget),
-            public=public or (),
-            looks=looks,
-            after=after,
-            simulate=simulate,
-            checkpoint=checkpoint,
-            progress=meter,
+            blocks=_design(design, blocks),
+            proximity=claimed,
+            epsilon=epsilon,
+            delta=delta,
+            clip=clip,
+            step_size=step_size,
+            weight_decay=weight_decay,
+            steps=steps,
+            accountant=accountant,
         )
+        with expunge.RichMeter(quiet=quiet or json) as meter:
+            outcome = expunge.unlearn(
+                made,
+                loading.function("data", data)(),
+                _cross_entropy if loss is None else loading.function("loss", loss),
+                plan,
+                fine_tune=recipe,
+                forget=forgotten,
+                public=public or (),
+                looks=looks,
+                after=after,
+                simulate=simulate,
+                checkpoint=checkpoint,
+                progress=meter,
+            )
     issued = outcome.certificate if sign_key is None else certificates.sign(outcome.certificate, sign_key)
     weight_files.save(made.state_dict(), output)
     issued.save(certificate)
@@ -153,6 +166,13 @@ def unlearn(
         "seconds": outcome.record.seconds,
     }
     print_json(answer) if json else _show(answer, plan.gap)
+
+
+def _check_places(output: Path, certificate: Path, after: Path | None) -> None:
+    loading.destination("output", output)
+    loading.destination("certificate", certificate)
+    if certificate.absolute() in {path.absolute() for path in (output, after) if path is not None}:
+        raise ConfigError(f"--certificate {certificate} would overwrite --output or --after. Name another file.")
 
 
 def _design(name: DesignName, blocks: int) -> Any:
@@ -171,15 +191,17 @@ def _cross_entropy(model: Any, batch: Any) -> Any:
 
 
 def _show(answer: dict[str, Any], gap: float) -> None:
-    promise = answer["guarantee"]
+    promise, files = answer["guarantee"], (answer["certificate"], answer["weights"])
+    total = promise["unconditional_delta"]
+    check = f"expunge verify {shlex.quote(files[0])} --weights {shlex.quote(files[1])}"
     print_facts(
         [
             (answer["kind"], f"({figure(promise['epsilon'][promise['accountant']])}, {promise['delta']:g}), if trained and "
              f"retrained model were within {gap:g} of each other"),
-            ("in any case", f"delta {promise['unconditional_delta']:.4g}"),
-            ("weights", f"{answer['weights']} (SHA-256 {answer['sha256']['output_weights']})"),
-            ("certificate", answer["certificate"]),
+            ("in any case", f"delta {total:.4g}" if total < 1.0 else "nothing: how often the proximity fails is not known"),
+            ("weights", f"{files[1]} (SHA-256 {answer['sha256']['output_weights']})"),
+            ("certificate", files[0]),
             ("time", ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in answer["seconds"].items())),
-            ("check it", f"expunge verify {answer['certificate']} --weights {answer['weights']}"),
+            ("check it", check if answer["kind"] == "certificate" else "a simulation verifies as nothing"),
         ]
     )  # fmt: skip

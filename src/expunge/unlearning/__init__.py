@@ -1,6 +1,7 @@
 """The engine: carries out a description of blocks and steps on a model, and writes down what it did."""
 
 from .batches import Indices
+from .coverage import refuse_unusual
 from .engine import Loss, Options, run, train_clean
 from .fine_tune import FineTune
 from .progress import Meter, Progress, RichMeter, silent
@@ -15,6 +16,7 @@ __all__ = [
     "Progress",
     "Record",
     "RichMeter",
+    "refuse_unusual",
     "run",
     "silent",
     "train_clean",

@@ -77,7 +77,7 @@ def take_inventory(model: nn.Module, *, public: Sequence[str] = (), recompute: R
         return any(fnmatchcase(name, pattern) for pattern in public)
 
     for name, parameter in model.named_parameters():
-        _refuse_unusual(name, parameter)
+        refuse_unusual(name, parameter)
         if parameter.requires_grad:
             _refuse_half(name, parameter)
             inventory.trainable[name] = parameter
@@ -113,7 +113,8 @@ def take_inventory(model: nn.Module, *, public: Sequence[str] = (), recompute: R
     return inventory
 
 
-def _refuse_unusual(name: str, parameter: Tensor) -> None:
+def refuse_unusual(name: str, parameter: Tensor) -> None:
+    """What no noise can be added to, because it has no shape yet, is no real number, or shares memory with itself."""
     if isinstance(parameter, nn.parameter.UninitializedParameter):
         raise CoverageError(f"parameter {name!r} has no shape yet: run one batch through the model first.")
     if not parameter.is_floating_point() or parameter.layout != torch.strided:

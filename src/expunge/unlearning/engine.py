@@ -23,12 +23,13 @@ from torch import Tensor, nn
 from .. import weights
 from ..accounting import Block, to_json
 from ..accounting.checks import whole
+from ..checkpoint import Checkpoint
 from ..errors import CertificationError, ConfigError, DataError
 from ..subspaces import Design, Whole
 from ..subspaces.probe import Bystander, decomposition_error
 from .batches import Batches, Guard, Indices
 from .buffers import estimate_statistics, recompute_buffers, reset_statistics, training_mode
-from .checkpoint import Checkpoint, random_state, restore_random_state
+from .chance import random_state, restore_random_state
 from .coverage import Recompute, take_inventory
 from .fine_tune import FineTune
 from .noise import NoiseSource

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from .. import weights
+from ..checkpoint import Checkpoint
 from ..errors import ConfigError, DataError
-from .checkpoints import Checkpoint
 from .evaluation import accuracy
 from .heads import penalty
 from .recipes import Recipe

@@ -1,9 +1,10 @@
 """A run's state on disk, in one file that is replaced whole: a kill at any moment leaves the last complete one.
 
-It holds un-noised weights, so only its owner may read it, and it is deleted when the run is over. Tensors and the rest
-(as JSON) share one safetensors file, so they cannot disagree about which step was taken; never pickle.
+It may hold weights that nobody else should see, so only its owner may read it. Tensors and the rest (as JSON) share one
+safetensors file, so they cannot disagree about which step was taken; never pickle.
 """
 
+import hashlib
 import json
 import os
 import time
@@ -11,20 +12,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from ..errors import ConfigError, DataError
-from ..weights import Atomic
-from .loose import fingerprint
+from . import weights
+from .errors import ConfigError, DataError
 
 _TENSOR = "tensor:"
 
 
 class Checkpoint:
-    """Where, how often, and of which run. A `path` of None keeps nothing."""
+    """Where, how often (in seconds), and of which run. A `path` of None keeps nothing."""
 
     def __init__(self, path: str | Path | None, *, every: float, fingerprint: str) -> None:
         self._path = None if path is None else Path(path)
@@ -42,7 +41,7 @@ class Checkpoint:
             with safe_open(self._path, framework="pt") as file:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
                 state = json.loads((file.metadata() or {})["state"])
-            whole, found = state["sha256"] == fingerprint(tensors), state["fingerprint"]
+            whole, found = state["sha256"] == _sha256(tensors), state["fingerprint"]
             unpacked = _unpack(state["state"], tensors)
         except (SafetensorError, LookupError, TypeError, ValueError, OSError) as error:
             raise DataError(
@@ -52,7 +51,7 @@ class Checkpoint:
             raise DataError(f"{self._path} was damaged: its content is not what was written. Delete it to begin again.")
         if found != self._fingerprint:
             raise ConfigError(
-                f"{self._path} is the checkpoint of another run (other weights, plan, seed or recipe). "
+                f"{self._path} is the checkpoint of another run (other data, weights, settings or seed). "
                 "Delete it, or name another path."
             )
         return unpacked
@@ -63,13 +62,13 @@ class Checkpoint:
             return
         tensors: dict[str, Tensor] = {}
         packed = _pack(state(), tensors)
-        text = json.dumps({"fingerprint": self._fingerprint, "sha256": fingerprint(tensors), "state": packed})
-        with Atomic(self._path, 0o600) as file:
+        text = json.dumps({"fingerprint": self._fingerprint, "sha256": _sha256(tensors), "state": packed})
+        with weights.Atomic(self._path, 0o600) as file:
             file.write(save(tensors, metadata={"state": text}))
         self._last = time.monotonic()
 
     def delete(self) -> None:
-        """The run is over: its un-noised weights go, and what a kill may have left half written."""
+        """The run is over: its weights go, and what a kill may have left half written."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
             self._path.with_name(f".{self._path.name}.partial").unlink(missing_ok=True)
@@ -91,8 +90,9 @@ def _pack(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 def _unpack(value: Any, tensors: dict[str, Tensor]) -> Any:
+    """What `_pack` was given, with lists for tuples."""
     if isinstance(value, str) and value.startswith(_TENSOR):
-        return tensors[value]
+        return tensors[value].clone()  # aligned as torch aligns: a dot product may depend on it, bit for bit
     if isinstance(value, dict) and "dict" in value:
         return {_unpack(k, tensors): _unpack(v, tensors) for k, v in value["dict"]}
     if isinstance(value, dict):
@@ -100,18 +100,9 @@ def _unpack(value: Any, tensors: dict[str, Tensor]) -> Any:
     return value
 
 
-def random_state() -> dict[str, Tensor]:
-    """The state of torch's random numbers on every device."""
-    states = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        states |= {f"cuda:{i}": state for i, state in enumerate(torch.cuda.get_rng_state_all())}
-    return states
-
-
-def restore_random_state(states: dict[str, Tensor]) -> None:
-    """As `random_state` gave it."""
-    for device, state in states.items():
-        if device == "cpu":
-            torch.set_rng_state(state)
-        else:
-            torch.cuda.set_rng_state(state, device)
+def _sha256(tensors: dict[str, Tensor]) -> str:
+    hashing = hashlib.sha256()
+    for name, tensor in sorted(tensors.items()):
+        hashing.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        hashing.update(weights.raw(tensor))
+    return hashing.hexdigest()
