@@ -2,8 +2,9 @@
 
 from .batches import Indices
 from .coverage import refuse_unusual
-from .engine import Loss, Options, run, train_clean
+from .engine import run, train_clean
 from .fine_tune import FineTune
+from .options import Loss, Options
 from .progress import Meter, Progress, RichMeter, silent
 from .record import Record
 

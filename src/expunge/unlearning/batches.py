@@ -21,7 +21,7 @@ class Batches:
     def __init__(self, loader: Iterable[Any], device: torch.device, *, random: Tensor, guard: "Guard") -> None:
         if not isinstance(loader, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigError(f"the retained data must be an iterable of batches; got {type(loader).__name__}.")
-        self._loader, self._device, self._random, self._guard = loader, device, random.clone(), guard
+        self._loader, self.device, self._random, self._guard = loader, device, random.clone(), guard
         self._iterator: Iterator[Any] | None = None
         self.start, self.given, self.seen = random.clone(), 0, ""
 
@@ -30,7 +30,7 @@ class Batches:
         with self._own_randomness():
             batch = self._next()
         self._guard.check(batch)
-        return to_device(batch, self._device)
+        return to_device(batch, self.device)
 
     def rewind(self, start: Tensor, given: int, seen: str) -> None:
         """Stand where an earlier stream stood that began with this randomness and had given so many batches."""

@@ -1,0 +1,116 @@
+"""What is settled before anything moves: misuse refused, the plan held against the model, a record begun."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from .. import weights
+from ..accounting import Block, to_json
+from ..errors import ConfigError
+from ..subspaces import Design, Partition
+from ..subspaces.probe import decomposition_error
+from .batches import Guard
+from .coverage import Inventory
+from .fine_tune import FineTune
+from .noise import NoiseSource
+from .options import Options
+from .record import Record
+from .step import BELOW_CLIP
+
+Recipes = Mapping[str, FineTune | None]
+
+
+def refuse_misuse(loss: object, design: object, recipes: Recipes) -> None:
+    """Arguments of the wrong kind, and a loss that may remember the forgotten data."""
+    if not callable(loss):
+        raise ConfigError(f"loss must be a function of (model, batch); got {type(loss).__name__}.")
+    if isinstance(loss, nn.Module) and any(True for _ in loss.parameters()):
+        raise ConfigError(
+            "the loss has parameters of its own, which may remember the forgotten data: make them part of the model."
+        )
+    if not isinstance(design, Design):
+        raise ConfigError(f"design must be a block design, such as expunge.Permutation(4); got {design!r:.60}.")
+    for name, recipe in recipes.items():
+        if recipe is not None and not isinstance(recipe, FineTune):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"{name} must be an expunge.FineTune; got {recipe!r:.60}.")
+
+
+def fit(design: Design, inventory: Inventory, blocks: Sequence[Block] | None) -> Partition:
+    """The design on this model; the blocks, where there are any, must be the plan's."""
+    partition = design.bind(inventory.shapes)
+    if blocks is not None and partition.dimensions != [block.dimension for block in blocks]:
+        raise ConfigError(
+            f"the plan's blocks have dimensions {_few([block.dimension for block in blocks])}; this model with "
+            f"{design} has {_few(partition.dimensions)}. Make the plan for this model and design."
+        )
+    return partition
+
+
+def new_record(
+    model: nn.Module,
+    inventory: Inventory,
+    design: Design,
+    partition: Partition,
+    *,
+    guard: Guard,
+    noise: NoiseSource,
+    recipes: Recipes,
+    model_clip: float | None,
+) -> Record:
+    """What is known of a run before its first step."""
+    parameters = list(inventory.trainable.values())
+    packed = None if guard.forget is None else b"".join(i.to_bytes(8, "little") for i in sorted(guard.forget))
+    described = {name: recipe and recipe.describe() for name, recipe in recipes.items()}
+    return Record(
+        subspace={**design.describe(), "dimensions": partition.dimensions},
+        input_sha256=weights.digest(model.state_dict()),
+        generator=noise.description,
+        simulated=noise.simulated,
+        parameters=sum(parameter.numel() for parameter in parameters),
+        forget_sha256=None if packed is None else hashlib.sha256(packed).hexdigest(),
+        forget_count=None if guard.forget is None else len(guard.forget),
+        retained_how=guard.how,
+        decomposition_error=decomposition_error(partition, parameters),
+        fates=inventory.fates,
+        epsilon_machine=max(torch.finfo(parameter.dtype).eps for parameter in parameters),
+        model_clip=model_clip,
+        clean=described["clean"],
+        fine_tune=described["fine-tune"],
+    )
+
+
+def fingerprint(record: Record, blocks: Sequence[Block], options: Options) -> str:
+    """What must be the same for a checkpoint to be this run's."""
+    parts = [
+        to_json(blocks) if blocks else None,
+        record.subspace,
+        record.input_sha256,
+        record.forget_sha256,
+        {"clean": record.clean, "fine-tune": record.fine_tune},
+        record.model_clip,
+    ]
+    parts += [options.simulate, options.accumulate, options.nonfinite, options.statistics_batches]
+    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
+
+
+def clip_model(parameters: Sequence[Tensor], clip: float) -> float:
+    """Π_C₀ on the whole parameter vector; its norm afterwards."""
+    with torch.no_grad():
+        norm = _total_norm(parameters)
+        if norm > clip:
+            for parameter in parameters:
+                parameter.mul_(clip * BELOW_CLIP / norm)
+        return _total_norm(parameters)
+
+
+def _total_norm(tensors: Sequence[Tensor]) -> float:
+    return math.hypot(*(torch.linalg.vector_norm(tensor, dtype=torch.float64).item() for tensor in tensors))
+
+
+def _few(numbers: Sequence[int | None]) -> str:
+    shown = ", ".join(str(number) for number in numbers[:6])
+    return f"[{shown}{', …' if len(numbers) > 6 else ''}] ({len(numbers)})"

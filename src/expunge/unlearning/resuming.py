@@ -1,0 +1,46 @@
+"""A run's state for its checkpoint: all that the rest of it depends on, save the noise's key, which is fresh every time."""
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .buffers import reset_statistics
+from .chance import random_state, restore_random_state
+from .record import Record
+
+if TYPE_CHECKING:
+    from .engine import Run
+
+
+def state_of(run: "Run") -> dict[str, Any]:
+    """As the run stands between two steps."""
+    return {
+        "phase": run.phase,
+        "step": run.step,
+        "weights": dict(run.inventory.trainable),
+        "buffers": {name: buffer for name, (buffer, _) in run.inventory.recompute.items()},
+        "coordinates": {len(run.record.blocks) - 1: run.active.coordinates} if run.active else {},
+        "optimizer": run.optimizer.state_dict() if run.optimizer else None,
+        "random": random_state(),
+        "data": {"start": run.batches.start, "given": run.batches.given, "seen": run.batches.seen},
+        "record": run.record.dump(),
+    }
+
+
+def resume(run: "Run", state: dict[str, Any]) -> None:
+    """Stand where the interrupted run stood."""
+    run.phase, run.step = state["phase"], state["step"]
+    run.record = Record.restore(state["record"])
+    run.coordinates = state["coordinates"]
+    with torch.no_grad():
+        for name, parameter in run.inventory.trainable.items():
+            parameter.copy_(state["weights"][name])
+        for name, (buffer, _) in run.inventory.recompute.items():
+            buffer.copy_(state["buffers"][name])
+    reset_statistics(run.inventory)
+    run.batches.rewind(**state["data"])
+    recipe = run.recipes.get(run.phase)
+    if recipe is not None and state["optimizer"] is not None:
+        run.optimizer = recipe.make_optimizer(run.parameters)
+        run.optimizer.load_state_dict(state["optimizer"])
+    restore_random_state(state["random"])
