@@ -1,28 +1,38 @@
 """What a noisy block step costs, as a multiple of a plain SGD step on the same batch in the same process.
 
-    python benchmarks/step_cost.py [--models mlp resnet18] [--blocks 2 4 10 32] [--repeats 15] > step_cost.json
+    OMP_NUM_THREADS=1 python benchmarks/step_cost.py [--models mlp resnet18] [--blocks 2 4 10 32] [--repeats 15] > cost.json
 
-Two ratios per design and k: `step` is one step inside a block, `entry` what entering a block adds once (indices or bases
-gathered, coordinates read). Set-up is the design's one-time binding. Memory is what the design and an active block hold
-beyond model and gradients, in copies of the parameters. Times are medians; plain and noisy steps are interleaved.
+A plain step is forward, backward and SGD's update; a noisy one is forward, backward and all that the engine does instead:
+the seal's check, projection, clip, decay, noise, the seal again. `step` is the second over the first; `entry` what entering
+a block adds once (indices or bases gathered, coordinates read, the bystander), over the first. `setup_s` is the design's
+one-time binding, `memory` the most that all of it held beyond model and gradients, in copies of the parameters. All are
+processor times, which other programs on the machine disturb least: medians over steps that take turns. Forward and backward
+do not depend on the design, so their median is over all rows of a model (`--backwards` of them a row).
 """
 
 import argparse
 import json
 import platform
+import re
 import statistics
 import sys
 import time
+from contextlib import contextmanager
 from itertools import pairwise
+from multiprocessing import get_context
+from pathlib import Path
 
 import torch
 from torch import nn
 
 from expunge.accounting import Step
 from expunge.subspaces import DESIGNS, Design
+from expunge.subspaces.probe import Bystander
 from expunge.unlearning.noise import NoiseSource
+from expunge.unlearning.seal import Seal
 from expunge.unlearning.step import ActiveBlock
 
+WARM_UP = 1
 STEP = Step(step_size=1e-3, weight_decay=1.0, clip=1.0, sigma=1e-3)
 
 
@@ -86,55 +96,97 @@ def designs(blocks: list[int]) -> list[Design]:
     return [DESIGNS["Whole"](), *named]
 
 
-def measure(model: nn.Module, inputs: torch.Tensor, design: Design, repeats: int) -> dict[str, float]:
-    """The costs of one design on one model."""
-    parameters = list(model.parameters())
-    labels = torch.randint(0, 10, (len(inputs),))
+class Stopwatch:
+    """Processor time of the parts of a step."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, list[float]] = {}
+
+    @contextmanager
+    def __call__(self, part: str):
+        before = time.process_time()
+        yield
+        self.times.setdefault(part, []).append(time.process_time() - before)
+
+    def first(self, part: str) -> float:
+        return self.times[part][0]
+
+    def median(self, part: str) -> float:
+        return statistics.median(self.times[part][WARM_UP:])
+
+
+def measure(name: str, design: Design, repeats: int, backwards: int) -> dict[str, object]:
+    """The costs of one design on one model, in a process of its own: freed memory would blur the next row's."""
+    torch.manual_seed(0)
+    model, inputs = MODELS[name]()
+    named = dict(model.named_parameters())
+    parameters, labels = list(named.values()), torch.randint(0, 10, (len(inputs),))
     optimizer = torch.optim.SGD(parameters, lr=1e-3)
 
     def backward() -> None:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(inputs), labels).backward()
 
-    started = time.perf_counter()
-    partition = design.bind({name: p.shape for name, p in model.named_parameters()})
-    setup = time.perf_counter() - started
-    noise, count = NoiseSource.certified(), len(partition.dimensions)
-    plain, noisy, entry = [], [], []
-    for repeat in range(repeats + 2):  # the first two warm up
-        started = time.perf_counter()
-        backward()
-        optimizer.step()
-        middle = time.perf_counter()
-        active = ActiveBlock(parameters, partition.parts(repeat % count, parameters), decays=True)
-        entered = time.perf_counter()
-        backward()
-        active.move(STEP, active.read_gradients(STEP), noise, repeat)
-        ended = time.perf_counter()
-        if repeat >= 2:
-            plain.append(middle - started)
-            entry.append(entered - middle)
-            noisy.append(ended - entered)
-    base = statistics.median(plain)
-    return {
-        "plain_ms": 1e3 * base,
-        "step": statistics.median(noisy) / base,
-        "entry": statistics.median(entry) / base,
-        "setup_s": setup,
-    }
+    backward()
+    optimizer.step()
+    noise = NoiseSource.certified()
+    noise.normal(2, step=0, tensor=0, like=inputs)  # libraries load what they need
+    before = peak_memory(reset=True)
+    watch = Stopwatch()
+    with watch("setup"):
+        partition = design.bind({name: p.shape for name, p in named.items()})
+    count = len(partition.dimensions)
+    active, watched = None, None
+    for repeat in range(repeats + WARM_UP):
+        if repeat < WARM_UP + backwards:
+            with watch("backward"):
+                backward()
+        with watch("sgd"):
+            optimizer.step()
+        del active, watched
+        with watch("entry"):
+            active = ActiveBlock(parameters, partition.parts(repeat % count, parameters), decays=True)
+            watched = Bystander(partition, repeat % count, parameters)
+        seal = Seal(model, named)
+        with watch("engine"):
+            seal.check("a step")
+            active.move(STEP, active.read_gradients(STEP), noise, repeat)
+            seal.close()
+    watched.moved()
+    held = peak_memory() - before
+    parts = {f"{part}_ms": 1e3 * watch.median(part) for part in ("backward", "sgd", "engine", "entry")}
+    memory = held / sum(p.numel() * p.element_size() for p in parameters)
+    return {"model": name, **design.describe(), **parts, "setup_s": watch.first("setup"), "memory": memory}
+
+
+def compare(rows: list[dict[str, object]]) -> None:
+    """Enter the ratios to the model's plain step into every row."""
+    for row in rows:
+        same = [other for other in rows if other["model"] == row["model"]]
+        backward, sgd = (statistics.median(other[f"{part}_ms"] for other in same) for part in ("backward", "sgd"))
+        row["plain_ms"] = backward + sgd
+        row["step"] = (backward + row["engine_ms"]) / row["plain_ms"]
+        row["entry"] = row["entry_ms"] / row["plain_ms"]
+
+
+def peak_memory(*, reset: bool = False) -> int:
+    """The most bytes that this process ever held (Linux), counted from now where `reset`."""
+    if reset:
+        Path("/proc/self/clear_refs").write_text("5")
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1])
 
 
 def generator_speed() -> dict[str, float]:
-    """Nanoseconds per normal: ours, and torch's own."""
+    """Nanoseconds of processor time per normal: ours, and torch's own."""
     size, like = 2_000_000, torch.empty(0)
     source = NoiseSource.certified()
 
     def nanoseconds(draw) -> float:
         times = []
         for _ in range(7):
-            started = time.perf_counter()
+            started = time.process_time()
             draw()
-            times.append(time.perf_counter() - started)
+            times.append(time.process_time() - started)
         return 1e9 * statistics.median(times) / size
 
     ours = nanoseconds(lambda: source.normal(size, step=0, tensor=0, like=like))
@@ -148,15 +200,14 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--blocks", nargs="+", type=int, default=[2, 4, 10, 32])
     parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--backwards", type=int, default=5)
     arguments = parser.parse_args()
-    torch.manual_seed(0)
     rows = []
-    for name in arguments.models:
-        model, inputs = MODELS[name]()
-        for design in designs(arguments.blocks):
-            row = {"model": name, **design.describe(), **measure(model, inputs, design, arguments.repeats)}
-            print({key: round(v, 3) if isinstance(v, float) else v for key, v in row.items()}, file=sys.stderr)
-            rows.append(row)
+    with get_context("spawn").Pool(1, maxtasksperchild=1) as process:
+        for case in [(model, design) for model in arguments.models for design in designs(arguments.blocks)]:
+            rows.append(process.apply(measure, (*case, arguments.repeats, arguments.backwards)))
+            print({k: round(v, 3) if isinstance(v, float) else v for k, v in rows[-1].items()}, file=sys.stderr)
+    compare(rows)
     machine = {"processor": platform.processor() or platform.machine(), "threads": torch.get_num_threads()}
     json.dump(
         {"machine": machine, "torch": torch.__version__, "noise": generator_speed(), "rows": rows}, sys.stdout, indent=1

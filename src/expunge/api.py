@@ -181,6 +181,10 @@ def unlearn(
         raise ConfigError(
             "a clean phase moves a clipped model, and 2 × model_clip no longer bounds the gap. Use one of them."
         )
+    if clean is not None and (accumulate != 1 or autocast is not None):
+        raise ConfigError(
+            "a clean phase is calibrated with one batch a step and in full precision; leave accumulate and autocast out."
+        )
     entry = entry_of(clean)
     if plan.proximity.entry != entry:
         raise ProximityError(

@@ -6,14 +6,15 @@ import sys
 import pytest
 
 SCRIPT = """
-import resource, sys, torch
+import re, sys, torch
 from expunge.subspaces import from_description
 
 torch.set_num_threads(1)
 tensors = [torch.zeros(int(size)) for size in sys.argv[3].split(",")]
 for tensor in tensors:
     tensor.fill_(1.0)
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # MiB
+def peak():  # MiB, of this process alone: ru_maxrss would begin with what its parent had
+    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
 from_description({"kind": sys.argv[1], "k": 2}).bind({"warm-up": torch.Size([70_000])})
 before = peak()
 design = from_description({"kind": sys.argv[1], "k": int(sys.argv[2])})
@@ -27,12 +28,12 @@ print(bound - before, peak() - bound)
 MODEL = 20e6 * 4 / 2**20  # MiB
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in other units elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux")
 @pytest.mark.parametrize("kind", ["Permutation", "FastRotation"])
 @pytest.mark.parametrize("sizes", [[1_000_000] * 20, [20_000_000]], ids=["many tensors", "one tensor"])
 def test_a_block_of_a_large_model_costs_less_than_a_copy(kind, sizes):
     command = [sys.executable, "-c", SCRIPT, kind, "64", ",".join(map(str, sizes))]
     result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     setup, block = map(float, result.stdout.split())
-    assert setup < MODEL
-    assert block < MODEL
+    assert setup < 1.3 * MODEL  # what is being made, and a byte a coordinate of what is kept
+    assert block < 0.1 * MODEL

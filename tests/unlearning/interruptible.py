@@ -41,9 +41,8 @@ VARIANTS = {
         "blocks": RandomRotation(3),
         "clean": CLEAN,
         "fine_tune": FineTune(steps=4, lr=0.1, momentum=0.9, weight_decay=0.01, schedule="cosine"),
-        "accumulate": 2,
     },
-    "Adam": {"blocks": FastRotation(2), "fine_tune": FineTune(steps=3, optimizer="adam", lr=0.01)},
+    "Adam": {"blocks": FastRotation(2), "fine_tune": FineTune(steps=3, optimizer="adam", lr=0.01), "accumulate": 2},
     "AdamW, no clean phase, schedule": {
         "blocks": Permutation(2),
         "fine_tune": FineTune(steps=3, optimizer="adamw", lr=0.01, schedule=lambda step: 1.0 / (1 + step)),

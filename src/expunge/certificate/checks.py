@@ -3,16 +3,18 @@
 Judged when a certificate is issued and again, from the run's own measurements, by everyone who verifies it.
 """
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..accounting import Block
+from ..accounting import Block, Proximity
 from ..accounting.checks import number, whole
-from ..errors import CertificationError, CoverageError
+from ..errors import CertificationError, CoverageError, ProximityError
 
 DECOMPOSITION, OFF_BLOCK = 1e-5, 1e-4  # float32 rounding is well below both
 SINGLE_PRECISION = 2.0**-23
+ROUNDING = 2.0**-3  # coarser floating-point numbers would swallow the noise
 SURPRISE = 25.0  # a correct generator fails the variance check with probability 2e^−25
 
 
@@ -31,6 +33,12 @@ def judge(run: Mapping[str, Any], blocks: Sequence[Block]) -> list[dict[str, Any
         ("other blocks", _worst(measured, "off_block"), OFF_BLOCK, "change of a block that was not active, relative"),
         ("clip", _worst(measured, "largest_excess"), 1.0, "largest clipped gradient norm over C₁ of its block"),
         ("noise variance", max(map(_surprise, measured)), 1.0, "‖ξ‖²/σ² of every block within its chi-square bounds"),
+        (
+            "rounding",
+            _worst(measured, "rounding"),
+            ROUNDING,
+            "spacing of floats at the largest weight, over the least σ",
+        ),
         ("precision", run["epsilon_machine"], SINGLE_PRECISION, "unit roundoff of the parameters; float32 or better"),
         ("retained data", run["forgotten_seen"], 0.0, str(run["retained_how"])),
         ("public state", run["public_changed"], 0.0, "tensors declared public that changed"),
@@ -73,3 +81,13 @@ def _surprise(row: Mapping[str, Any]) -> float:
         return 0.0
     bound = 2.0 * math.sqrt(n * SURPRISE)
     return (energy - n) / (bound + 2.0 * SURPRISE) if energy > n else (n - energy) / bound
+
+
+def refuse_other_entry(proximity: Proximity, run: Mapping[str, Any]) -> None:
+    """The proximity must have been measured after the clean phase that was run, if there was one."""
+    entry = None if run["clean"] is None else json.dumps(run["clean"], sort_keys=True)
+    if proximity.entry != entry:
+        raise ProximityError(
+            f"the proximity was calibrated at entry {proximity.entry or 'as trained'}, and the noise began at "
+            f"{entry or 'as trained'}."
+        )

@@ -9,7 +9,7 @@ from typing import Any
 from ..accounting import Accountant, Block, Proximity
 from ..accounting.checks import whole
 from ..errors import BudgetError, ProximityError
-from .checks import judge
+from .checks import judge, refuse_other_entry
 from .document import CAVEATS, SCHEMA, Certificate, sealed
 from .hops import MOST_LOOKS, guarantee, hop
 
@@ -29,6 +29,7 @@ def issue(
 ) -> Certificate:
     """Certify a run, or refuse. `after` is the certificate of the model that this request started from."""
     earlier = history(proximity, sha256["input_weights"], looks=looks, after=after)
+    refuse_other_entry(proximity, run)
     hops = [*earlier, hop(proximity, blocks, looks)]
     promise = guarantee(hops, delta=delta, accountant=accountant)
     if not earlier and looks == 1 and promise["epsilon"][accountant] > epsilon:

@@ -9,9 +9,9 @@ from typing import Any
 
 from .. import weights
 from ..accounting.checks import number
-from ..accounting.ledger import read_blocks, read_text
+from ..accounting.ledger import read_blocks, read_proximity, read_text
 from ..errors import CertificationError, ConfigError, ExpungeError
-from .checks import judge
+from .checks import judge, refuse_other_entry
 from .document import Certificate, fingerprint
 from .hops import guarantee
 from .signing import unwrap
@@ -70,6 +70,7 @@ def _verify(certificate: Certificate) -> list[Finding]:
             "this is a simulation: its noise can be computed from a seed, so it hides nothing. Run again without simulate."
         )
     blocks = read_blocks(certificate["hops"][-1]["blocks"])
+    refuse_other_entry(read_proximity(certificate["hops"][-1]["proximity"]), certificate["run"])
     found = judge(certificate["run"], blocks)
     if found != certificate["checks"]:
         raise CertificationError("the checks are not those that the run's measurements give.")
@@ -101,6 +102,10 @@ def _guarantee(certificate: Certificate) -> Finding:
     for name, (said, computed) in pairs.items():
         if abs(number(name, said) - computed) > AGREEMENT * computed:
             raise CertificationError(f"{name} is stated as {said:.12g}, and the ledger gives {computed:.12g}.")
+    if (stated["delta"], stated["accountant"]) != (certificate["target"]["delta"], certificate["target"]["accountant"]):
+        raise CertificationError(
+            "the guarantee is stated at another delta, or by another accountant, than was asked for."
+        )
     if len(hops) == hops[0]["looks"] == 1 and certificate.epsilon > certificate["target"]["epsilon"] * (
         1.0 + AGREEMENT
     ):

@@ -74,10 +74,11 @@ class _Given:
                 f"got shapes {[tuple(a.shape) for a in bases]}."
             )
         together = torch.cat([a.double().cpu() for a in bases], dim=1)
-        error = (together.T @ together - torch.eye(length, dtype=torch.float64)).abs().max().item() if length else 0.0
+        excess = together.T @ together - torch.eye(length, dtype=torch.float64)
+        error = torch.linalg.matrix_norm(excess, ord=2).item() if length else 0.0
         if not error <= TOLERANCE:
             raise ConfigError(
-                f"the bases of {name!r} are not orthonormal: AᵀA differs from the identity by {error:.2g}; "
+                f"the bases of {name!r} are not orthonormal: ‖AᵀA − I‖ = {error:.2g}; "
                 f"at most {TOLERANCE:g} is allowed. Orthogonalise them (torch.linalg.qr)."
             )
         self._bases, self._lines = bases, shape.numel() // max(1, length)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -40,9 +41,9 @@ class _Labelled:
 
     def __init__(self, elements: int, k: int, offset: int, random: torch.Generator) -> None:
         self._elements, self._k, self._offset = elements, k, offset
-        kind = torch.uint8 if k <= 256 else torch.int32
-        labels = torch.arange(offset, offset + elements).remainder_(k).to(kind)
-        self._labels = labels[torch.randperm(elements, generator=random)] if k > 1 else labels
+        wide = torch.int32 if elements + k < 2**31 else torch.int64  # while they are made: no more than a copy
+        places = torch.randperm(elements, generator=random, dtype=wide)
+        self._labels = places.add_(offset % k).remainder_(k).to(torch.uint8 if k <= 256 else torch.int32)
 
     def size(self, block: int) -> int:
         """How often `block` occurs among offset … offset + elements − 1, modulo k."""
@@ -50,7 +51,9 @@ class _Labelled:
 
     def piece(self, block: int, like: Tensor) -> Coordinates:
         """The coordinates labelled with the block."""
-        return Coordinates(self._labels.eq(block).nonzero().view(-1).to(like.device))
+        chosen = np.flatnonzero(self._labels.numpy() == block)
+        small = np.int32 if self._elements < 2**31 else np.int64
+        return Coordinates(torch.from_numpy(chosen.astype(small)).to(like.device))
 
 
 def evenly(elements: int, k: int, offset: int, block: int) -> int:

@@ -50,8 +50,9 @@ class Rotated:
     def add_(self, tensor: Tensor, coordinates: Tensor) -> None:
         """Coordinates times the transposed basis, line by line."""
         lines, rotated = self._lines(tensor), coordinates.view(-1, self._basis.shape[1])
-        if lines.dim() == 2:
-            lines.addmm_(rotated, self._basis.T)
+        table = lines.reshape(-1, len(self._basis))
+        if table.data_ptr() == lines.data_ptr():  # a view: the product is added where it belongs
+            table.addmm_(rotated, self._basis.T)
         else:
             lines.add_((rotated @ self._basis.T).view(lines.shape))
 
@@ -69,7 +70,8 @@ class Chunked:
     def project(self, tensor: Tensor) -> Tensor:
         """The chunks' coordinates, then the rest's."""
         parts = zip(self._parts, self._views(tensor.reshape(-1)), strict=True)
-        return torch.cat([part.project(view) for part, view in parts if part is not None])
+        found = [part.project(view) for part, view in parts if part is not None and view.numel()]
+        return found[0] if len(found) == 1 else torch.cat(found)
 
     def add_(self, tensor: Tensor, coordinates: Tensor) -> None:
         """As `project`, the other way."""

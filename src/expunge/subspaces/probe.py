@@ -1,11 +1,12 @@
 """Is it really an orthogonal decomposition? Measured on a random vector, for any design, the user's own included."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
+from .norms import norm
 from .protocol import Partition
 
 
@@ -35,20 +36,22 @@ class Bystander:
     """Another block than the active one, looked at before and after: it must not have moved."""
 
     def __init__(self, partition: Partition, active: int, tensors: Sequence[Tensor]) -> None:
-        self._tensors = tensors
+        self._partition, self._tensors = partition, tensors
         other = (active + 1) % len(partition.dimensions)
-        self._parts = partition.parts(other, tensors) if other != active else []
-        self._before = [part.piece.project(tensors[part.tensor]).clone() for part in self._parts]
+        self._other = other if other != active else None
+        self._before = [coordinates.clone() for coordinates in self._coordinates()]
 
     @torch.no_grad()
     def moved(self) -> float:
         """The norm of its change, relative to all tensors' norm."""
-        change = sum(
-            _square(part.piece.project(self._tensors[part.tensor]) - before)
-            for part, before in zip(self._parts, self._before, strict=True)
-        )
+        change = sum(_square(now - before) for now, before in zip(self._coordinates(), self._before, strict=True))
         return math.sqrt(change / sum(_square(tensor) for tensor in self._tensors)) if change > 0.0 else 0.0
+
+    def _coordinates(self) -> Iterator[Tensor]:
+        """One tensor's at a time; the pieces are made anew, because keeping them would cost more than the coordinates."""
+        for part in [] if self._other is None else self._partition.parts(self._other, self._tensors):
+            yield part.piece.project(self._tensors[part.tensor].detach())
 
 
 def _square(tensor: Tensor) -> float:
-    return torch.linalg.vector_norm(tensor, dtype=torch.float64).item() ** 2
+    return norm(tensor).item() ** 2

@@ -117,6 +117,10 @@ def refuse_unusual(name: str, parameter: Tensor) -> None:
     """What no noise can be added to, because it has no shape yet, is no real number, or shares memory with itself."""
     if isinstance(parameter, nn.parameter.UninitializedParameter):
         raise CoverageError(f"parameter {name!r} has no shape yet: run one batch through the model first.")
+    if parameter.is_inference():
+        raise CoverageError(
+            f"parameter {name!r} was made in inference mode, so its changes go unseen. Make it outside."
+        )
     if not parameter.is_floating_point() or parameter.layout != torch.strided:
         raise CoverageError(
             f"parameter {name!r} is {parameter.dtype}, {parameter.layout}: only dense real numbers work."
@@ -143,17 +147,15 @@ def _buffers(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
 def _find_hidden(model: nn.Module, declared: Callable[[str], bool], inventory: Inventory) -> None:
     """State that no parameter or buffer shows: loose tensors and arrays, extra state, keys added by hooks."""
     registered = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
-    for prefix, module in model.named_modules():
-        for key, value in vars(module).items():
-            name = f"{prefix}.{key}" if prefix else key
-            loose = [] if key in REGISTRIES else [t for t in loose_tensors(value) if id(t) not in registered]
-            if loose and not declared(name):
-                raise CoverageError(
-                    f"{name!r} holds a tensor that is neither parameter nor buffer, so nothing covers it. Register it, "
-                    f"delete it, or declare it: public=[{name!r}]. (torch.nn.utils.weight_norm leaves such a tensor; "
-                    "torch.nn.utils.parametrizations.weight_norm does not.)"
-                )
-            inventory.loose |= {f"{name} ({i})": tensor for i, tensor in enumerate(loose)}
+    for name, value in _pockets(model):
+        loose = [tensor for tensor in loose_tensors(value) if id(tensor) not in registered]
+        if loose and not declared(name):
+            raise CoverageError(
+                f"{name!r} holds a tensor that is neither parameter nor buffer, so nothing covers it. Register it, "
+                f"delete it, or declare it: public=[{name!r}]. (torch.nn.utils.weight_norm leaves such a tensor; "
+                "torch.nn.utils.parametrizations.weight_norm does not.)"
+            )
+        inventory.loose |= {f"{name} ({i})": tensor for i, tensor in enumerate(loose)}
     known: dict[str, Tensor] = dict(model.named_parameters(remove_duplicate=False))
     known |= {name: buffer for name, *_, buffer in _buffers(model)}
     for name, value in model.state_dict().items():
@@ -164,6 +166,18 @@ def _find_hidden(model: nn.Module, declared: Callable[[str], bool], inventory: I
                 f"state_dict gives another tensor as {name!r} than the model holds, so noise misses it."
             )
     _refuse_overlap(model)
+
+
+def _pockets(model: nn.Module) -> Iterator[tuple[str, object]]:
+    """Everything besides parameters and buffers that modules, their classes and their tensors hold, by name."""
+    for prefix, module in model.named_modules():
+        held = {key: value for key, value in vars(module).items() if key not in REGISTRIES}
+        for kind in type(module).__mro__:
+            if not kind.__module__.startswith("torch."):
+                held |= {key: value for key, value in vars(kind).items() if not callable(value)}
+        yield from ((f"{prefix}.{key}" if prefix else key, value) for key, value in held.items())
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        yield from ((f"{name}.{key}", value) for key, value in vars(tensor).items())
 
 
 def _refuse_overlap(model: nn.Module) -> None:

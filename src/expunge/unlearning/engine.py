@@ -29,7 +29,7 @@ from .coverage import take_inventory
 from .fine_tune import FineTune
 from .gradients import Gradients
 from .noise import NoiseSource
-from .opening import clip_model, fingerprint, fit, new_record, refuse_misuse
+from .opening import clip_model, fingerprint, fit, new_record, refuse_memory, refuse_misuse
 from .options import Loss, Options
 from .progress import Phase, Progress
 from .record import BlockRecord, Record
@@ -93,6 +93,7 @@ class Run:
         self.recipes = {"clean": clean, "fine-tune": fine_tune}
         refuse_misuse(loss, design, self.recipes)
         self.inventory = take_inventory(model, public=options.public, recompute=options.recompute)
+        refuse_memory(loss, model, options.public)
         self.parameters = list(self.inventory.trainable.values())
         self.partition = fit(design, self.inventory, blocks)
         guard = Guard(loader, options.forget, options.indices)
@@ -183,6 +184,7 @@ class Run:
         record, parts = self.record.blocks[index], self.partition.parts(index, self.parameters)
         decays = any(step.weight_decay * step.step_size > 0.0 for step in block.steps)
         self.active = ActiveBlock(self.parameters, parts, decays=decays, coordinates=self.coordinates.pop(index, None))
+        record.note_precision(self.active.spacing(), block)
         bystander = Bystander(self.partition, index, self.parameters)
         for step in block.steps[self.step - first :]:
             where = f"block {index}, step {self.step - first}"

@@ -4,18 +4,21 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 
 import torch
 from torch import Tensor, nn
 
 from .. import weights
 from ..accounting import Block, to_json
-from ..errors import ConfigError
+from ..errors import ConfigError, CoverageError
 from ..subspaces import Design, Partition
+from ..subspaces.norms import norm
 from ..subspaces.probe import decomposition_error
 from .batches import Guard
 from .coverage import Inventory
 from .fine_tune import FineTune
+from .loose import loose_tensors
 from .noise import NoiseSource
 from .options import Options
 from .record import Record
@@ -25,18 +28,25 @@ Recipes = Mapping[str, FineTune | None]
 
 
 def refuse_misuse(loss: object, design: object, recipes: Recipes) -> None:
-    """Arguments of the wrong kind, and a loss that may remember the forgotten data."""
+    """Arguments of the wrong kind."""
     if not callable(loss):
         raise ConfigError(f"loss must be a function of (model, batch); got {type(loss).__name__}.")
-    if isinstance(loss, nn.Module) and any(True for _ in loss.parameters()):
-        raise ConfigError(
-            "the loss has parameters of its own, which may remember the forgotten data: make them part of the model."
-        )
     if not isinstance(design, Design):
         raise ConfigError(f"design must be a block design, such as expunge.Permutation(4); got {design!r:.60}.")
     for name, recipe in recipes.items():
         if recipe is not None and not isinstance(recipe, FineTune):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigError(f"{name} must be an expunge.FineTune; got {recipe!r:.60}.")
+
+
+def refuse_memory(loss: object, model: nn.Module, public: Sequence[str]) -> None:
+    """A loss that keeps tensors (a teacher, an anchor, the old weights) may lead the model back to the forgotten data."""
+    own = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
+    remembered = any(id(tensor) not in own for tensor in loose_tensors(loss))
+    if remembered and not any(fnmatchcase("loss", pattern) for pattern in public):
+        raise CoverageError(
+            "the loss holds tensors that are not the model's (in a closure, a global, an attribute), which may remember the "
+            "forgotten data. Make them part of the model, or, if they never saw the data, declare them: public=['loss']."
+        )
 
 
 def fit(design: Design, inventory: Inventory, blocks: Sequence[Block] | None) -> Partition:
@@ -76,6 +86,7 @@ def new_record(
         retained_how=guard.how,
         decomposition_error=decomposition_error(partition, parameters),
         fates=inventory.fates,
+        public=sorted({*inventory.public, *inventory.loose}),
         epsilon_machine=max(torch.finfo(parameter.dtype).eps for parameter in parameters),
         model_clip=model_clip,
         clean=described["clean"],
@@ -100,15 +111,15 @@ def fingerprint(record: Record, blocks: Sequence[Block], options: Options) -> st
 def clip_model(parameters: Sequence[Tensor], clip: float) -> float:
     """Π_C₀ on the whole parameter vector; its norm afterwards."""
     with torch.no_grad():
-        norm = _total_norm(parameters)
-        if norm > clip:
+        before = _total_norm(parameters)
+        if before > clip:
             for parameter in parameters:
-                parameter.mul_(clip * BELOW_CLIP / norm)
+                parameter.mul_(clip * BELOW_CLIP / before)
         return _total_norm(parameters)
 
 
 def _total_norm(tensors: Sequence[Tensor]) -> float:
-    return math.hypot(*(torch.linalg.vector_norm(tensor, dtype=torch.float64).item() for tensor in tensors))
+    return math.hypot(*(norm(tensor).item() for tensor in tensors))
 
 
 def _few(numbers: Sequence[int | None]) -> str:

@@ -21,7 +21,13 @@ class BlockRecord:
     largest_excess: float = 0.0  # clipped norm over C₁; at most 1
     noise_energy: float = 0.0  # Σ‖ξ‖²/σ²
     noisy_coordinates: int = 0  # how many normals that is
+    rounding: float = 0.0  # spacing of the floats at the largest weight, over the smallest σ
     off_block: float = 0.0  # how much another block changed meanwhile, relative to the weights
+
+    def note_precision(self, spacing: float, block: Block) -> None:
+        """Noise that is finer than the weights' own floating-point numbers would be rounded away."""
+        sigmas = [step.sigma for step in block.steps if step.sigma > 0.0]
+        self.rounding = max(self.rounding, spacing / min(sigmas)) if sigmas else self.rounding
 
     def note(self, step: Step, measured: Measured) -> None:
         """Add one step as it was taken."""
@@ -49,6 +55,7 @@ class Record:
     retained_how: str = ""
     decomposition_error: float = 0.0
     fates: dict[str, int] = field(default_factory=dict[str, int])
+    public: list[str] = field(default_factory=list[str])  # names of what was declared public
     epsilon_machine: float = 0.0
     forgotten_seen: int = 0
     public_changed: int = 0
