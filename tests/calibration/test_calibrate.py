@@ -10,7 +10,7 @@ from runs import Diary, Fixed, Points, frozen, loader, loss, train, watched
 from runs import deaf as deaf_train
 
 import expunge
-from expunge import GroupDeletion, IndexDeletion, RandomDeletion
+from expunge import GroupDeletion, IndexDeletion, RandomDeletion, weights
 from expunge.accounting.ledger import read_proximity
 from expunge.accounting.proximity import confidence
 from expunge.calibration import calibrate, retained_stream
@@ -178,7 +178,8 @@ def test_the_proximity_file_says_everything_and_is_what_plans_read(tmp_path):
     assert len(set(document["coupling"]["forget_sha256"])) == 3
     assert document["coupling"]["design"]["kind"] == "Permutation"
     assert [len(pair["gap"]["per_block"]) for pair in document["pairs"]] == [2, 2, 2]
-    assert "They support no failure probability below 0.25; 0.01 would take 99 pairs." in document["says"]
+    assert document["coupling"]["base_sha256"] == [weights.digest(train(Points(), 0).state_dict())] * 3
+    assert "So many pairs support no failure probability below 0.25; 0.01 would take 99 pairs." in document["says"]
     assert f"confidence {found.confidence:.0%}" in document["says"]
 
 
@@ -198,7 +199,12 @@ def test_a_proximity_from_calibration_makes_a_plan():
     assert made.proximity.failure == 1 / 3
 
 
+def test_a_proximity_of_a_later_request_says_so():
+    assert calibrate(train, Points(), TENTH, pairs=1, requests=2).proximity.requests == 2
+
+
 WRONG = [
+    ({"requests": 0}, "requests must be a whole number"),
     ({"pairs": 0}, "pairs must be a whole number"),
     ({"pairs": 2.5}, "pairs must be a whole number"),
     ({"workers": 0}, "workers must be"),

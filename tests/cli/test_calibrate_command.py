@@ -108,7 +108,7 @@ def test_people_get_the_trajectory_the_claim_and_a_picture(expunge, tmp_path):
     assert (code, err) == (0, "")
     assert out.splitlines()[0].split() == ["step", "largest", "gap", "test", "accuracy,", "all", "data", "retained"]
     assert [line.split()[0] for line in out.splitlines()[1:4]] == ["10", "20", "23"]
-    assert "They support no failure probability below 0.3333" in out
+    assert "So many pairs support no failure probability below 0.3333" in out
     assert "exchangeable" in out
     assert (tmp_path / "t.svg").read_text().lstrip().startswith("<?xml")
     document = json.loads((tmp_path / "p.json").read_text())

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from ..accounting import Proximity
 from ..accounting.checks import number, whole
 from ..errors import ConfigError, ExpungeError, ProximityError
 from .coupling import REPLACEMENT, Deletion, fingerprint
@@ -32,6 +33,7 @@ def calibrate(
     safety_factor: float = 1.0,
     clean: Clean | None = None,
     entry: str | None = None,
+    requests: int = 1,
     design: Any = None,
     folder: str | Path | None = None,
     workers: int = 1,
@@ -44,19 +46,22 @@ def calibrate(
     `train(stream, seed)` trains on a data set of the same length as `dataset` and returns a model; everything random in it
     must follow from the seed (torch's generator is seeded with it). It may instead yield (step, model, metrics) on the way,
     which gives trajectories. `dataset` needs a length and items; with a `sha256` it is named in the file.
-    `shared_base`: one base run for all pairs (the production model's seed, so that the model itself is half of every pair).
-    Default: where the deletion differs from pair to pair; a fixed deletion needs a fresh seed for every pair.
-    `failure`: the ϱ to support, and so which order statistic to take; default the smallest that the pairs support.
-    `clean(model, stream, seed)` trains a model on a stream of the retained samples alone, as the later run will, and the gap
-    is measured after it; `entry` names it as the engine will (`FineTune.describe`, as JSON). `folder` keeps finished runs,
-    so that an interrupted calibration goes on, and can be given more pairs; it holds trained weights. `on_pair` is told
-    every pair, those that were finished before too.
+
+    shared_base     one base run for all pairs: the production model's seed, so that the model itself is half of every pair.
+                    Default: where the deletion differs from pair to pair; a fixed one needs a fresh seed for every pair
+    failure         the ϱ to support, and so which order statistic to take; default the smallest that the pairs support
+    clean, entry    clean(model, stream, seed) trains on the retained samples alone, as the later run will, and the gap is
+                    measured after it; its name as the engine has it (`FineTune.describe`, as JSON)
+    requests        2 if train is training and the unlearning of one earlier request together, its noise coupled too; …
+    design          a block design: the gap per block as well
+    folder          keeps finished runs, so that an interrupted calibration goes on, and can be given more pairs later; it
+                    holds trained weights
+    workers, ray    processes on this machine; the address of a Ray cluster whose nodes share the folder
+    threads         of every run, the same everywhere: sums depend on it to the last bit
+    on_pair         told every pair, those that were finished before too
     """
-    pairs, workers, threads = whole("pairs", pairs), whole("workers", workers), whole("threads", threads)
-    _refuse_misuse(train, clean, entry, ray, folder)
-    if failure is not None:
-        number("failure", failure, above=0.0, below=1.0)
-    number("safety_factor", safety_factor, least=1.0)
+    _refuse_misuse(train, clean, entry, ray, folder, failure, safety_factor)
+    workers, requests = whole("workers", workers), whole("requests", requests)
     description = {
         "deletion": deletion.describe(),
         "dataset_size": len(dataset),
@@ -65,22 +70,21 @@ def calibrate(
         "seed": whole("seed", seed, least=-(2**62)),
         "replacement": REPLACEMENT,
         "entry": entry,
-        "threads": threads,
+        "requests": requests,
+        "threads": whole("threads", threads),
         "torch": torch.__version__,
         "design": None if design is None else design.describe(),
     }
     with TemporaryDirectory(prefix="expunge-") as temporary:
         job = Job(train, dataset, deletion, Store(folder or temporary, description), seed, clean, design, threads)
-        forgets = [job.forget(pair) for pair in range(pairs)]
+        forgets = [job.forget(pair) for pair in range(whole("pairs", pairs))]
         prints = [fingerprint(forget) for forget in forgets]
         seeds = _seeds(seed, prints, shared_base)
         results = _run(job, list(zip(seeds, prints, strict=True)), workers, ray, on_pair)
-    gaps = [math.inf if is_failed(result) else result["gap"]["total"] for result in results]
-    if all(map(math.isinf, gaps)):
-        raise ProximityError(f"all {pairs} pairs failed; the first: {results[0]['failed']}")
-    coupling = {**description, "seeds": seeds, "removed": [len(forget) for forget in forgets], "forget_sha256": prints}
-    found = replace(support(gaps, failure, safety_factor), entry=entry)
-    return Calibration(found, tuple(results), coupling)
+        bases = [job.store.base_sha256(seed) for seed in seeds]
+    each = {"seeds": seeds, "base_sha256": bases, "removed": list(map(len, forgets)), "forget_sha256": prints}
+    found = replace(_supported(results, failure, safety_factor), entry=entry, requests=requests)
+    return Calibration(found, tuple(results), {**description, **each})
 
 
 def _run(
@@ -104,6 +108,12 @@ def _run(
     return [results[pair] or {} for pair in range(len(wanted))]
 
 
+def _supported(results: list[dict[str, Any]], failure: float | None, factor: float) -> Proximity:
+    if all(map(is_failed, results)):
+        raise ProximityError(f"all {len(results)} pairs failed; the first: {results[0]['failed']}")
+    return support([math.inf if is_failed(result) else result["gap"]["total"] for result in results], failure, factor)
+
+
 def _lost(work: Lost, wanted: list[tuple[int, str]]) -> dict[str, Any]:
     """A pair whose worker was killed counts as failed; on disk it stays open, for the next calibration to try again."""
     pair, seed = work.arguments
@@ -120,7 +130,19 @@ def _seeds(seed: int, prints: list[str], shared: bool | None) -> list[int]:
     return [seed + (pair if fixed or shared is False else 0) for pair in range(len(prints))]
 
 
-def _refuse_misuse(train: object, clean: object, entry: str | None, ray: str | None, folder: object) -> None:
+def _refuse_misuse(
+    train: object,
+    clean: object,
+    entry: str | None,
+    ray: str | None,
+    folder: object,
+    failure: float | None,
+    safety_factor: float,
+) -> None:
+    """What can be known before anything is trained."""
+    if failure is not None:
+        number("failure", failure, above=0.0, below=1.0)
+    number("safety_factor", safety_factor, least=1.0)
     if not callable(train):
         raise ConfigError(f"train must be a function of (stream, seed); got {train!r:.60}.")
     if (clean is None) != (entry is None):

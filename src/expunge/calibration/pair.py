@@ -50,8 +50,8 @@ def run_base(job: Job, seed: int) -> None:
     try:
         with surroundings(job.threads, seed):
             for place, (step, model, metrics) in enumerate(snapshots(job.train, base_stream(job.dataset), seed)):
-                job.store.keep_weights(seed, place, full_state(model))
-                kept.append({"step": step, "metrics": metrics})
+                sha256 = job.store.keep_weights(seed, place, full_state(model))
+                kept.append({"step": step, "metrics": metrics, "sha256": sha256})
     except ConfigError:
         raise  # wrong use, which no other seed would mend
     except (ExpungeError, ArithmeticError) as error:

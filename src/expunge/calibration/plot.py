@@ -5,7 +5,7 @@ from typing import Any
 
 from ..errors import ConfigError
 from .pair import is_failed
-from .result import Calibration
+from .result import Calibration, counted
 
 _GAP, _ACCURACY = "#3b6ea5", "#c0562f"
 
@@ -41,7 +41,7 @@ def plot_trajectory(calibration: Calibration, path: str | Path) -> None:
 def _title(calibration: Calibration, drawn: int) -> str:
     count = len(calibration.pairs)
     failed = f", {count - drawn} of them failed and not drawn" if drawn < count else ""
-    return f"{count} coupled {'pair' if count == 1 else 'pairs'}{failed}"
+    return f"coupled: {counted(count)}{failed}"
 
 
 def _gaps(axes: Any, pairs: list[dict[str, Any]], steps: list[int]) -> None:

@@ -75,11 +75,16 @@ class Calibration:
         failed = sum(map(is_failed, self.pairs))
         lost = f" {failed} of them failed and count as infinite." if failed else ""
         return (
-            f"{count} pairs.{lost} The next request's gap exceeds {self.proximity.gap:.6g} with probability at most "
-            f"{failure:.4g}, over pairs and request together. That these pairs cover 1 − {failure:.4g} of all requests has "
-            f"confidence {self.confidence:.0%}. They support no failure probability below {1 / (count + 1):.4g}; "
+            f"{counted(count)}.{lost} The next request's gap exceeds {self.proximity.gap:.6g} with probability at most "
+            f"{failure:.4g}, over pairs and request together. That this covers 1 − {failure:.4g} of all requests has "
+            f"confidence {self.confidence:.0%}. So many pairs support no failure probability below {1 / (count + 1):.4g}; "
             f"0.01 would take {pairs_needed(0.01)} pairs."
         )
+
+
+def counted(count: int) -> str:
+    """1 pair, 2 pairs."""
+    return f"{count} pair{'' if count == 1 else 's'}"
 
 
 def support(gaps: Sequence[float], failure: float | None, factor: float) -> Proximity:
@@ -110,8 +115,6 @@ def support(gaps: Sequence[float], failure: float | None, factor: float) -> Prox
 
 def _too_few(count: int, failed: int, failure: float | None) -> str:
     lost = f", {failed} of which failed," if failed else ""
-    if failed == count:
-        return f"all {count} pairs failed, so there is no gap to go by."
     least = (failed + 1) / (count + 1)
     return (
         f"{count} pairs{lost} support a failure probability of {least:.4g} or more; got {failure:g}. "

@@ -44,9 +44,14 @@ class Store:
         """A base run is finished; its weights were kept one by one."""
         _write(self.folder / f"base-{seed}.json", json.dumps({"snapshots": snapshots, "failed": failed}))
 
-    def keep_weights(self, seed: int, place: int, state: dict[str, Tensor]) -> None:
-        """One snapshot of a base run: weights that saw everything, for their owner's eyes only."""
-        weights.save(state, self._weights(seed, place), mode=0o600)
+    def base_sha256(self, seed: int) -> str | None:
+        """Of the weights that a base run ended with, as a file of them has it."""
+        found = (self.run(seed) or {"snapshots": []})["snapshots"]
+        return found[-1]["sha256"] if found else None
+
+    def keep_weights(self, seed: int, place: int, state: dict[str, Tensor]) -> str:
+        """One snapshot of a base run: weights that saw everything, for their owner's eyes only. Their SHA-256."""
+        return weights.save(state, self._weights(seed, place), mode=0o600)
 
     def weights(self, seed: int, place: int) -> dict[str, Tensor]:
         """As `keep_weights` wrote them; −1 is the last."""

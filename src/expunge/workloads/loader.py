@@ -17,6 +17,7 @@ class Loader:
 
     def __init__(self, stream: Stream, recipe: Recipe) -> None:
         self.stream, self.recipe = stream, recipe
+        self._whole: tuple[Tensor, Tensor] | None = None
 
     def __len__(self) -> int:
         return self.recipe.steps_per_epoch(len(self.stream))
@@ -24,7 +25,9 @@ class Loader:
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
         size = self.recipe.batch_size
         if size is None:
-            yield self._batch(torch.arange(len(self.stream)))
+            if self._whole is None or self.recipe.augment.chance:
+                self._whole = self._batch(torch.arange(len(self.stream)))
+            yield self._whole
             return
         for slots in torch.randperm(len(self.stream)).split(size):
             yield self._batch(slots)

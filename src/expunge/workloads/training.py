@@ -96,6 +96,7 @@ class _Run:
         self.optimizer = _optimizer(model, recipe)
         self.step, self.steps = 0, recipe.total_steps(len(stream))
         self.order, self.order_epoch = torch.empty(0), -1
+        self.whole: tuple[Tensor, Tensor] | None = None
         self.loss_sum, self.right, self.seen, self.seconds = 0.0, 0, 0, 0.0
         self.history: list[dict[str, Any]] = []
 
@@ -116,11 +117,17 @@ class _Run:
             self._close(epoch + 1)
 
     def _batch(self, epoch: int, position: int) -> tuple[Tensor, Tensor]:
+        size = self.recipe.batch_size
+        if size is None:
+            if self.whole is None or self.recipe.augment.chance:
+                self.whole = self._prepared(torch.arange(len(self.stream)))
+            return self.whole
         if epoch != self.order_epoch:
             self.order = torch.randperm(len(self.stream), generator=generator(self.seed, "order", epoch))
             self.order_epoch = epoch
-        size = self.recipe.batch_size
-        slots = torch.arange(len(self.stream)) if size is None else self.order[position * size : (position + 1) * size]
+        return self._prepared(self.order[position * size : (position + 1) * size])
+
+    def _prepared(self, slots: Tensor) -> tuple[Tensor, Tensor]:
         inputs, labels = self.stream.batch(slots)
         chance = generator(self.seed, "augmentation", self.step)
         inputs = self.recipe.augment.training(inputs.to(self.device), chance, self.mean, self.std)
