@@ -13,11 +13,11 @@ import expunge
 from expunge import GroupDeletion, IndexDeletion, RandomDeletion, weights
 from expunge.accounting.ledger import read_proximity
 from expunge.accounting.proximity import confidence
-from expunge.calibration import calibrate, retained_stream
+from expunge.calibration import Calibration, calibrate, retained_stream
 from expunge.calibration.coupling import chance
 from expunge.calibration.distance import full_state, gap
 from expunge.cli import loading
-from expunge.errors import ConfigError, ProximityError
+from expunge.errors import ConfigError, DataError, ProximityError
 
 TENTH = RandomDeletion(0.1)
 
@@ -181,6 +181,17 @@ def test_the_proximity_file_says_everything_and_is_what_plans_read(tmp_path):
     assert document["coupling"]["base_sha256"] == [weights.digest(train(Points(), 0).state_dict())] * 3
     assert "So many pairs support no failure probability below 0.25; 0.01 would take 99 pairs." in document["says"]
     assert f"confidence {found.confidence:.0%}" in document["says"]
+
+
+def test_a_proximity_file_is_read_again_as_it_was(tmp_path):
+    found = calibrate(watched, Points(), TENTH, pairs=2)
+    found.save(tmp_path / "proximity.json")
+    again = Calibration.load(tmp_path / "proximity.json")
+    assert again == found
+    assert again.at(20) == found.at(20)
+    (tmp_path / "other.json").write_text('{"schema": "expunge.plan/1"}')
+    with pytest.raises(DataError, match="no proximity file of schema"):
+        Calibration.load(tmp_path / "other.json")
 
 
 def test_a_proximity_from_calibration_makes_a_plan():

@@ -57,6 +57,14 @@ def test_snapshots_that_depend_on_the_data_are_a_failure(late):
         calibrate(moody, Points(), IndexDeletion([2]), pairs=1)
 
 
+def test_snapshots_at_other_steps_are_a_failure():
+    def moody(stream, seed):
+        return [(step if 2 in stream.index_map else step + 1, train(stream, seed)) for step in range(2)]
+
+    with pytest.raises(ProximityError, match="same steps in both"):
+        calibrate(moody, Points(), IndexDeletion([2]), pairs=1)
+
+
 def test_two_different_models_are_a_failure():
     def moody(stream, seed):
         torch.manual_seed(seed)

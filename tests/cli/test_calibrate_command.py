@@ -1,8 +1,10 @@
 """`expunge calibrate`."""
 
 import json
+from itertools import pairwise
 
 import pytest
+import torch
 
 import expunge as package
 from expunge.cli import loading
@@ -153,6 +155,22 @@ def test_after_a_clean_phase_of_lbfgs_the_file_names_the_entry_that_unlearn_has(
     found = calibrated(expunge, *own_code, *clean, "--clean-loader", f"{own}:batches", "--clean-loss", f"{own}:loss")
     assert all(pair["gap"]["total"] < 0.5 * pair["gap_as_trained"]["total"] for pair in found["pairs"])
     assert found["proximity"]["entry"] == package.api.entry_of(loading.clean_phase(15, "lbfgs", 1.0))
+
+
+def test_the_line_search_of_lbfgs_searches():
+    """From a point near the minimum a plain first step of a steep loss overshoots: a search must shorten it."""
+    weight = torch.nn.Parameter(torch.tensor([1e-3, 1e-3]))
+    optimizer = loading.clean_phase(1, "lbfgs", 1.0).make_optimizer([weight])
+
+    def closure():
+        optimizer.zero_grad()
+        loss = 2000 * weight[0].square() + weight[1].square()
+        loss.backward()
+        return loss
+
+    losses = [float(optimizer.step(closure).detach()) for _ in range(6)]
+    assert all(after < before for before, after in pairwise(losses))
+    assert losses[-1] < 0.01 * losses[0]
 
 
 def test_a_folder_keeps_finished_pairs(expunge, own, tmp_path):

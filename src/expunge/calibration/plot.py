@@ -41,7 +41,7 @@ def plot_trajectory(calibration: Calibration, path: str | Path) -> None:
 def _title(calibration: Calibration, drawn: int) -> str:
     count = len(calibration.pairs)
     failed = f", {count - drawn} of them failed and not drawn" if drawn < count else ""
-    return f"coupled: {counted(count)}{failed}"
+    return f"{counted(count, 'coupled pair')}{failed}"
 
 
 def _gaps(axes: Any, pairs: list[dict[str, Any]], steps: list[int]) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 from ..accounting import Proximity
 from ..accounting.checks import number
+from ..accounting.ledger import parse, read_proximity, read_text
 from ..accounting.proximity import confidence, order_statistic, pairs_needed
-from ..errors import ConfigError, ProximityError
+from ..errors import ConfigError, DataError, ProximityError
 from .pair import is_failed
 
 SCHEMA = "expunge.calibration/1"
@@ -65,6 +66,19 @@ class Calibration:
             "pairs": list(self.pairs),
         }
 
+    @classmethod
+    def load(cls, path: str | Path) -> "Calibration":
+        """From a proximity file: to plot it, or to look at another checkpoint."""
+        document = parse(read_text(str(path)))
+        if (
+            not isinstance(document, dict)
+            or document.get("schema") != SCHEMA
+            or not {"pairs", "coupling"} <= document.keys()
+        ):
+            raise DataError(f"{path} is no proximity file of schema {SCHEMA}. Write one with `expunge calibrate`.")
+        found = read_proximity(document.get("proximity"))
+        return cls(found, tuple(document["pairs"]), document["coupling"])
+
     def save(self, path: str | Path) -> None:
         """Write the proximity file, which `plan`, `unlearn` and `recertify` read."""
         Path(path).write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False), encoding="utf-8")
@@ -82,9 +96,9 @@ class Calibration:
         )
 
 
-def counted(count: int) -> str:
+def counted(count: int, what: str = "pair") -> str:
     """1 pair, 2 pairs."""
-    return f"{count} pair{'' if count == 1 else 's'}"
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def support(gaps: Sequence[float], failure: float | None, factor: float) -> Proximity:

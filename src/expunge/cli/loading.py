@@ -101,7 +101,8 @@ def clean_phase(steps: int | None, optimizer: OptimizerName, lr: float) -> Any:
 
     import expunge
 
-    lbfgs = partial(torch.optim.LBFGS, lr=lr, max_iter=1, line_search_fn="strong_wolfe")  # a step is an iteration
+    # a step is an iteration; without max_eval torch leaves the line search a single evaluation, and the phase may not move
+    lbfgs = partial(torch.optim.LBFGS, lr=lr, max_iter=1, max_eval=26, line_search_fn="strong_wolfe")
     return expunge.FineTune(steps, lbfgs if optimizer == "lbfgs" else optimizer, lr)
 
 

@@ -221,7 +221,8 @@ def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
     if recipe.optimizer == "adamw":
         return torch.optim.AdamW(parameters, lr=recipe.lr, weight_decay=recipe.weight_decay)
     if recipe.optimizer == "lbfgs":
-        return torch.optim.LBFGS(parameters, lr=recipe.lr, max_iter=1, line_search_fn="strong_wolfe")
+        # a step is an iteration; without max_eval torch leaves the line search a single evaluation, which is no search
+        return torch.optim.LBFGS(parameters, lr=recipe.lr, max_iter=1, max_eval=26, line_search_fn="strong_wolfe")
     raise ConfigError(f"optimizer must be sgd, adamw or lbfgs; got {recipe.optimizer!r}.")
 
 
