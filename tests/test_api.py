@@ -25,7 +25,10 @@ ARGUMENTS = {
 PROMISED = {
     "expunge": "plan unlearn verify recertify FineTune Whole RandomRotation FastRotation Permutation LayerCycle HeadBody "
     "Custom Proximity Plan Certificate Outcome accounting certificate planning subspaces unlearning __version__ "
+    "calibrate Calibration calibration workloads RandomDeletion ClassDeletion IndexDeletion GroupDeletion "
     "ExpungeError CertificationError CoverageError BudgetError ProximityError BufferError DataError ConfigError",
+    "expunge.calibration": "calibrate Calibration Deletion Stream plot_trajectory regularized_head",
+    "expunge.workloads": "open_workload load split train constants Workload Split Dataset Stream Recipe",
     "expunge.accounting": "Step Block mu sigma best_steps gaussian renyi",
     "expunge.accounting.gaussian": "mu epsilon delta",
     "expunge.accounting.renyi": "mu epsilon order",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .planning import Plan
     from .subspaces import Custom, FastRotation, HeadBody, LayerCycle, Permutation, RandomRotation, Whole
     from .unlearning import FineTune, RichMeter
+    from .workloads import ClassDeletion, GroupDeletion, IndexDeletion, RandomDeletion
 
 __version__ = version("expunge")
 
@@ -36,6 +37,7 @@ _HOME = {
         ("Custom", "FastRotation", "HeadBody", "LayerCycle", "Permutation", "RandomRotation", "Whole"), "subspaces"
     ),
     **dict.fromkeys(("FineTune", "RichMeter"), "unlearning"),
+    **dict.fromkeys(("ClassDeletion", "GroupDeletion", "IndexDeletion", "RandomDeletion"), "workloads"),
     "Calibration": "calibration",
     "Certificate": "certificate",
     "Plan": "planning",
@@ -44,7 +46,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("accounting", "calibration", "certificate", "planning", "subspaces", "unlearning"):
+    if name in ("accounting", "calibration", "certificate", "planning", "subspaces", "unlearning", "workloads"):
         return import_module(f".{name}", __name__)
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
@@ -61,6 +63,7 @@ __all__ = [
     "Calibration",
     "Certificate",
     "CertificationError",
+    "ClassDeletion",
     "ConfigError",
     "CoverageError",
     "Custom",
@@ -68,13 +71,16 @@ __all__ = [
     "ExpungeError",
     "FastRotation",
     "FineTune",
+    "GroupDeletion",
     "HeadBody",
+    "IndexDeletion",
     "LayerCycle",
     "Outcome",
     "Permutation",
     "Plan",
     "Proximity",
     "ProximityError",
+    "RandomDeletion",
     "RandomRotation",
     "RichMeter",
     "Whole",

@@ -26,6 +26,11 @@ class Augment:
         if self.crop < 0 or (self.resize is not None and self.resize < 1):
             raise ConfigError(f"crop must be 0 or more and resize 1 or more; got {self.crop} and {self.resize}.")
 
+    @property
+    def chance(self) -> bool:
+        """Whether training pictures differ from time to time."""
+        return self.crop > 0 or self.flip
+
     def training(self, images: Tensor, generator: Generator, mean: Sequence[float], std: Sequence[float]) -> Tensor:
         """With chance: crop and flip as the generator says."""
         if self.crop:
@@ -63,6 +68,8 @@ def random_flip(images: Tensor, generator: Generator) -> Tensor:
 
 def normalise(inputs: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
     """(x − mean) / std in float32, per channel where there are several."""
+    if not any(mean) and set(std) == {1.0}:
+        return inputs.float()  # no copy of features, which are large
     shape = (-1, *(1,) * (inputs.dim() - 2)) if len(mean) > 1 else ()
     centre, scale = (torch.tensor(values, device=inputs.device).reshape(shape) for values in (mean, std))
     return (inputs.float() - centre) / scale

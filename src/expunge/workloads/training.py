@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,11 +65,21 @@ def train(
     saved = Checkpoint(checkpoint, every=checkpoint_every, fingerprint=run.fingerprint())
     if (state := saved.load()) is not None:
         run.restore(state)
-    with torch.random.fork_rng():
-        while run.step < run.steps:
-            run.advance()
-            saved.save(run.dump, now=run.step == run.steps)
+    while run.step < run.steps:
+        run.advance()
+        saved.save(run.dump, now=run.step == run.steps)
     return model
+
+
+def steps(
+    model: nn.Module, stream: Stream, recipe: Recipe, *, seed: int, device: str | torch.device = "cpu"
+) -> Iterator[Step]:
+    """The same training, step by step: its model may be looked at between them, not changed."""
+    taken: list[Step] = []
+    run = _Run(model.to(device), stream, recipe, seed, taken.append, _ignore)
+    while run.step < run.steps:
+        run.advance()
+        yield taken.pop()
 
 
 class _Run:
@@ -86,6 +96,7 @@ class _Run:
         self.optimizer = _optimizer(model, recipe)
         self.step, self.steps = 0, recipe.total_steps(len(stream))
         self.order, self.order_epoch = torch.empty(0), -1
+        self.whole: tuple[Tensor, Tensor] | None = None
         self.loss_sum, self.right, self.seen, self.seconds = 0.0, 0, 0, 0.0
         self.history: list[dict[str, Any]] = []
 
@@ -96,7 +107,9 @@ class _Run:
         for group in self.optimizer.param_groups:
             group["lr"] = self.recipe.rate(epoch)
         inputs, labels = self._batch(epoch, position)
-        loss = self._update(inputs, labels)
+        with torch.random.fork_rng():
+            torch.manual_seed(derive(self.seed, "model", self.step))  # for dropout
+            loss = self._update(inputs, labels)
         self.step += 1
         self.seconds += time.monotonic() - started
         self.on_step(Step(epoch + 1, self.step, self.steps, loss, self.model))
@@ -104,18 +117,23 @@ class _Run:
             self._close(epoch + 1)
 
     def _batch(self, epoch: int, position: int) -> tuple[Tensor, Tensor]:
+        size = self.recipe.batch_size
+        if size is None:
+            if self.whole is None or self.recipe.augment.chance:
+                self.whole = self._prepared(torch.arange(len(self.stream)))
+            return self.whole
         if epoch != self.order_epoch:
             self.order = torch.randperm(len(self.stream), generator=generator(self.seed, "order", epoch))
             self.order_epoch = epoch
-        size = self.recipe.batch_size
-        slots = torch.arange(len(self.stream)) if size is None else self.order[position * size : (position + 1) * size]
+        return self._prepared(self.order[position * size : (position + 1) * size])
+
+    def _prepared(self, slots: Tensor) -> tuple[Tensor, Tensor]:
         inputs, labels = self.stream.batch(slots)
         chance = generator(self.seed, "augmentation", self.step)
         inputs = self.recipe.augment.training(inputs.to(self.device), chance, self.mean, self.std)
         return inputs, labels.to(self.device)
 
     def _update(self, inputs: Tensor, labels: Tensor) -> float:
-        torch.manual_seed(derive(self.seed, "model", self.step))  # for dropout; forked off the caller's generator
         first: list[tuple[float, int]] = []
 
         def closure() -> float:
@@ -203,7 +221,8 @@ def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
     if recipe.optimizer == "adamw":
         return torch.optim.AdamW(parameters, lr=recipe.lr, weight_decay=recipe.weight_decay)
     if recipe.optimizer == "lbfgs":
-        return torch.optim.LBFGS(parameters, lr=recipe.lr, max_iter=1, line_search_fn="strong_wolfe")
+        # a step is an iteration; without max_eval torch leaves the line search a single evaluation, which is no search
+        return torch.optim.LBFGS(parameters, lr=recipe.lr, max_iter=1, max_eval=26, line_search_fn="strong_wolfe")
     raise ConfigError(f"optimizer must be sgd, adamw or lbfgs; got {recipe.optimizer!r}.")
 
 
