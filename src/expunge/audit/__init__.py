@@ -8,6 +8,7 @@ Every score and attack is a function of arrays; a new one is one file, and one l
 """
 
 from .accuracy import accuracy, unlearning_accuracy
+from .allowed import allowed
 from .collect import collect
 from .distance import to_retrained, weight_distance
 from .effort import effort
@@ -20,12 +21,14 @@ from .rmia import rmia
 from .run_score import run_score
 from .svc import efficacy
 from .u_lira import u_lira
+from .worst_case import worst_case
 
 __all__ = [
     "LowerBound",
     "Outputs",
     "Part",
     "accuracy",
+    "allowed",
     "collect",
     "efficacy",
     "effort",
@@ -42,4 +45,5 @@ __all__ = [
     "u_lira",
     "unlearning_accuracy",
     "weight_distance",
+    "worst_case",
 ]

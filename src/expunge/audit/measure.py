@@ -13,7 +13,7 @@ from .rmia import rmia
 from .u_lira import FEWEST, u_lira
 
 SVC_SAMPLES = 2000
-MARGIN = 0.05  # an AUC counts as away from 0.5 when its whole interval is beyond this
+WELL_BELOW = 0.45  # over-unlearning: an AUC whose whole interval is below this
 
 
 def measure(
@@ -59,9 +59,9 @@ def warnings(mia: dict[str, Any]) -> list[str]:
         return ["no retrained model was given: nothing here tells too little unlearning from too much."]
     low, high = mia["lira"]["interval"]
     seen = f"against retraining (LiRA AUC {mia['lira']['auc']:.3f}, interval {low:.3f} to {high:.3f})."
-    if high < 0.5 - MARGIN:
+    if high < WELL_BELOW:
         return [f"over-unlearned: forgotten samples fare worse than unseen ones, which marks them, {seen}"]
-    if low > 0.5 + MARGIN:
+    if low > 0.5:
         return [f"not forgotten: forgotten samples fare better than unseen ones, {seen}"]
     return []
 

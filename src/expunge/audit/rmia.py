@@ -4,6 +4,9 @@
 
 p(x|θ) is the audited model's probability of x's label, and p(x) its mean over models, half of them trained on x. Retrained
 models were not, so p(x) = ((1 + a) p_out(x) + 1 − a)/2 stands in for it (the offline form). One retrained model is enough.
+
+γ is 1 here. With one audited model and one population a larger γ (the authors use 2) orders no pair of samples differently;
+it only ties those that beat nobody.
 """
 
 from collections.abc import Sequence
@@ -21,7 +24,7 @@ Array = NDArray[Any]
 
 
 def rmia(
-    outputs: Outputs, retrained: Sequence[Outputs], *, gamma: float = 2.0, a: float = 0.3, seed: int = 0
+    outputs: Outputs, retrained: Sequence[Outputs], *, gamma: float = 1.0, a: float = 0.3, seed: int = 0
 ) -> dict[str, Any]:
     """Forgotten against unseen samples. A random half of the unseen ones is the population, the other half is judged."""
     if not gamma >= 1.0 or not 0.0 <= a <= 1.0:
@@ -42,7 +45,7 @@ def ratios(phi: Array, out: Array, *, a: float = 0.3) -> Array:
     return _probability(phi) / marginal
 
 
-def score(ratio: Array, population: Array, *, gamma: float = 2.0) -> Array:
+def score(ratio: Array, population: Array, *, gamma: float = 1.0) -> Array:
     """Share of the population that each ratio beats by the factor γ."""
     return np.searchsorted(np.sort(population) * gamma, ratio, side="right") / len(population)
 

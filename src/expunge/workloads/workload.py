@@ -11,7 +11,7 @@ from ..errors import ConfigError
 from . import download, features, heads, models
 from .catalog import load
 from .dataset import Dataset
-from .evaluation import accuracy
+from .evaluation import EvaluationBatches, accuracy
 from .folders import data_folder
 from .recipes import Recipe, recipe
 from .stream import Stream
@@ -45,6 +45,11 @@ class Workload:
     def train(self, stream: Stream, seed: int, **options: Any) -> nn.Module:
         """One run; `options` are those of `training.train`."""
         return train(self.model(seed), stream, self.recipe, seed=seed, device=self.device, **options)
+
+    def batches(self, inputs: Tensor, labels: Tensor) -> EvaluationBatches:
+        """Samples as the model sees them in evaluation."""
+        mean, std = self.recipe.mean or self.dataset.mean, self.recipe.std or self.dataset.std
+        return EvaluationBatches(inputs, labels, mean, std, self.recipe.augment)
 
     def accuracy(self, model: nn.Module, *, samples: int | None = None) -> float:
         """On the test part, or on its first `samples`."""
