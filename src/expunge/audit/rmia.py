@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from ..errors import ConfigError, DataError
 from . import roc
@@ -41,14 +42,10 @@ def rmia(
 
 def ratios(phi: Array, out: Array, *, a: float = 0.3) -> Array:
     """p(x|θ)/p(x), from φ of the audited model and (models × samples) of those that never saw x."""
-    marginal = ((1.0 + a) * _probability(out).mean(axis=0) + 1.0 - a) / 2.0
-    return _probability(phi) / marginal
+    marginal = ((1.0 + a) * expit(out).mean(axis=0) + 1.0 - a) / 2.0
+    return expit(phi) / marginal
 
 
 def score(ratio: Array, population: Array, *, gamma: float = 1.0) -> Array:
     """Share of the population that each ratio beats by the factor γ."""
     return np.searchsorted(np.sort(population) * gamma, ratio, side="right") / len(population)
-
-
-def _probability(phi: Array) -> Array:
-    return 1.0 / (1.0 + np.exp(-np.clip(phi, -500.0, 500.0)))
