@@ -16,10 +16,11 @@ from .errors import (
     DataError,
     ExpungeError,
     ProximityError,
+    ViolationError,
 )
 
 if TYPE_CHECKING:
-    from . import accounting
+    from . import accounting, audit
     from .accounting import Proximity
     from .api import Outcome, calibrate, plan, recertify, unlearn, verify
     from .calibration import Calibration
@@ -44,9 +45,23 @@ _HOME = {
     "Proximity": "accounting",
 }
 
+_ROOMS = (
+    "accounting",
+    "audit",
+    "calibration",
+    "certificate",
+    "experiments",
+    "methods",
+    "planning",
+    "report",
+    "subspaces",
+    "unlearning",
+    "workloads",
+)
+
 
 def __getattr__(name: str) -> Any:
-    if name in ("accounting", "calibration", "certificate", "planning", "subspaces", "unlearning", "workloads"):
+    if name in _ROOMS:
         return import_module(f".{name}", __name__)
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
@@ -83,9 +98,11 @@ __all__ = [
     "RandomDeletion",
     "RandomRotation",
     "RichMeter",
+    "ViolationError",
     "Whole",
     "__version__",
     "accounting",
+    "audit",
     "calibrate",
     "plan",
     "recertify",

@@ -48,11 +48,16 @@ def function(option: str, name: str) -> Any:
 
 def model(factory: str, weights_file: Path, place: str = "cpu") -> Any:
     """A model from its factory, with the weights of a file in it, on a device."""
+    return with_weights(function("model", factory)(), weights_file, factory, place)
+
+
+def with_weights(made: Any, weights_file: Path, factory: str, place: str = "cpu") -> Any:
+    """A model that `factory` made, with the weights of a file in it, on a device."""
     from torch import nn
 
     from .. import weights
 
-    place, state, made = device(place), weights.load(weights_file), function("model", factory)()
+    place, state = device(place), weights.load(weights_file)
     if not isinstance(made, nn.Module):
         raise ConfigError(f"--model {factory} must return a torch.nn.Module; got {type(made).__name__}.")
     try:

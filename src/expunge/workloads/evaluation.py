@@ -1,11 +1,28 @@
-"""How often a model is right."""
+"""Samples as a model sees them in evaluation, and how often it is right."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from .augment import PLAIN, Augment
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationBatches:
+    """(inputs, labels) without chance, made when they are asked for, and as often."""
+
+    inputs: Tensor
+    labels: Tensor
+    mean: Sequence[float]
+    std: Sequence[float]
+    augment: Augment = PLAIN
+    batch_size: int = 500
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        for inputs, labels in zip(self.inputs.split(self.batch_size), self.labels.split(self.batch_size), strict=True):
+            yield self.augment.evaluation(inputs, self.mean, self.std), labels
 
 
 def accuracy(

@@ -13,7 +13,7 @@ from ..errors import ConfigError
 from . import download, features, heads, models
 from .catalog import load
 from .dataset import Dataset
-from .evaluation import accuracy
+from .evaluation import EvaluationBatches, accuracy
 from .folders import data_folder
 from .heads import penalty
 from .loader import Loader
@@ -72,6 +72,11 @@ class Workload:
         """Plain values, for the proximity file."""
         begin = None if self.weights is None else download.file_sha256(Path(self.weights))
         return {"recipe": self.recipe.describe(), "weights_sha256": begin}
+
+    def batches(self, inputs: Tensor, labels: Tensor) -> EvaluationBatches:
+        """Samples as the model sees them in evaluation."""
+        mean, std = self.recipe.mean or self.dataset.mean, self.recipe.std or self.dataset.std
+        return EvaluationBatches(inputs, labels, mean, std, self.recipe.augment)
 
     def accuracy(self, model: nn.Module, *, samples: int | None = None) -> float:
         """On the test part, or on its first `samples`."""
