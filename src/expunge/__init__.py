@@ -19,7 +19,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from . import accounting
+    from . import accounting, methods
     from .accounting import Proximity
     from .api import Outcome, calibrate, plan, recertify, unlearn, verify
     from .calibration import Calibration
@@ -44,7 +44,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("accounting", "calibration", "certificate", "planning", "subspaces", "unlearning"):
+    if name in ("accounting", "calibration", "certificate", "methods", "planning", "subspaces", "unlearning"):
         return import_module(f".{name}", __name__)
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
@@ -81,6 +81,7 @@ __all__ = [
     "__version__",
     "accounting",
     "calibrate",
+    "methods",
     "plan",
     "recertify",
     "unlearn",
