@@ -104,7 +104,7 @@ def calibrate(
         found = calibration.calibrate(
             runner,
             data,
-            _deletion(deletion),
+            loading.deletion(deletion),
             pairs=pairs,
             seed=seed,
             failure=failure,
@@ -161,22 +161,6 @@ class _Training:
     def describe(self) -> dict[str, Any]:
         """For the coupling: the recipe, and how often it was looked at."""
         return {"workload": self.workload.name, "recipe": self.workload.open().recipe.describe(), "every": self.every}
-
-
-def _deletion(text: str) -> Any:
-    from .. import workloads
-
-    kind, _, value = text.partition(":")
-    try:
-        if kind == "random":
-            return workloads.RandomDeletion(float(value))
-        if kind == "class":
-            return workloads.ClassDeletion(int(value))
-    except ValueError as error:
-        raise ConfigError(f"--deletion {text}: {error}") from error
-    if kind == "file" and value:
-        return workloads.IndexDeletion.from_file(Path(value))
-    raise ConfigError(f"--deletion must be random:FRACTION, class:LABEL or file:PATH; got {text!r}.")
 
 
 def _design(name: str, blocks: int) -> Any:

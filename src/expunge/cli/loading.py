@@ -108,6 +108,23 @@ def indices(path: Path) -> list[int]:
         raise DataError(f"{path} must hold whole numbers (sample indices), and nothing else: {error}.") from error
 
 
+def deletion(text: str) -> Any:
+    """Who asks to be forgotten, from random:FRACTION, class:LABEL or file:PATH."""
+    from .. import workloads
+
+    kind, _, value = text.partition(":")
+    try:
+        if kind == "random":
+            return workloads.RandomDeletion(float(value))
+        if kind == "class":
+            return workloads.ClassDeletion(int(value))
+    except ValueError as error:
+        raise ConfigError(f"--deletion {text}: {error}") from error
+    if kind == "file" and value:
+        return workloads.IndexDeletion.from_file(Path(value))
+    raise ConfigError(f"--deletion must be random:FRACTION, class:LABEL or file:PATH; got {text!r}.")
+
+
 def destination(option: str, path: Path) -> None:
     """Refuse a place where no file can be written, before there is anything to write."""
     folder = path.absolute().parent
