@@ -12,7 +12,7 @@ from .adversarial import nearest_wrong
 from .classifier import class_count, inputs_and_labels
 from .descent import Descent, trainable
 from .task import Kind, Task, Unlearned
-from .work import Work
+from .work import Work, one_pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +38,8 @@ class Amun(Descent):
     def __call__(self, task: Task) -> Unlearned:
         """Unlearn."""
         forget, optimizer = task.forgotten(self.name), self.optimizer(trainable(task.model))
-        class_count(self.name, task.model, forget)
         with Work(self, task) as work:
+            class_count(self.name, task.model, forget)
             work.model.eval()
             examples, labels, resisted = self._attack(work, forget)
             work.model.train()
@@ -73,7 +73,7 @@ class _Lessons:
 
     def __iter__(self) -> Iterator[Any]:
         order = torch.randperm(len(self._labels), device=self._labels.device)
-        shares = order.tensor_split(self._batches)
-        for batch, share in zip(self._source, shares, strict=False):
+        shares = order.tensor_split(max(1, self._batches))
+        for batch, share in zip(one_pass(self._source), shares, strict=False):
             inputs, labels = (part.to(self._labels.device) for part in inputs_and_labels(Amun.name, batch))
             yield torch.cat([inputs, self._examples[share]]), torch.cat([labels, self._labels[share]])

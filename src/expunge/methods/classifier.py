@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from ..errors import ConfigError, DataError
 from ..unlearning.batches import to_device
+from .work import one_pass
 
 
 def inputs_and_labels(method: str, batch: Any) -> tuple[Tensor, Tensor]:
@@ -28,7 +29,7 @@ def inputs_and_labels(method: str, batch: Any) -> tuple[Tensor, Tensor]:
 def class_count(method: str, model: nn.Module, batches: Iterable[Any]) -> int:
     """How many classes the model scores; refuses what is no classifier, and labels that it does not know."""
     classes, device = 0, next(model.parameters()).device
-    for batch in batches:
+    for batch in one_pass(batches):
         inputs, labels = inputs_and_labels(method, batch)
         classes = classes or _width(method, model, to_device(inputs, device))
         low, high = int(labels.min()), int(labels.max())
@@ -37,10 +38,6 @@ def class_count(method: str, model: nn.Module, batches: Iterable[Any]) -> int:
                 f"{method}: a label is {low if low < 0 else high}, and the model scores classes 0 … {classes - 1}: there is "
                 "no such class."
             )
-    if not classes:
-        raise DataError(
-            f"{method}: the data that goes gave no batch. Pass something that can be iterated again and again."
-        )
     return classes
 
 

@@ -11,7 +11,7 @@ from ..accounting.checks import number
 from .classifier import class_count, inputs_and_labels, wrong_labels
 from .descent import Descent, trainable
 from .task import Kind, Task, Unlearned
-from .work import Work
+from .work import Work, one_pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +37,8 @@ class SalUn(Descent):
         optimizer = replace(self, weight_decay=0.0).optimizer(
             parameters
         )  # decay is added before the mask, not after it
-        classes = class_count(self.name, task.model, forget)
         with Work(self, task) as work:
+            classes = class_count(self.name, task.model, forget)
             mask = self._saliency(work, forget, parameters)
 
             def only_salient() -> None:
@@ -74,4 +74,4 @@ class _Lessons:
         for batch in self._forget:
             inputs, labels = inputs_and_labels(SalUn.name, batch)
             yield inputs, wrong_labels(labels, self._classes)
-        yield from self._retain
+        yield from one_pass(self._retain)

@@ -48,17 +48,10 @@ class Work:
         self._stack.close()
 
     def batches(self, source: Iterable[Any]) -> Iterator[Any]:
-        """One pass over the data, on the model's device; refuses a pass that gives nothing."""
-        empty = True
-        for batch in source:
-            empty = False
+        """One pass over the data, on the model's device."""
+        for batch in one_pass(source):
             self.samples += batch_size(batch)
             yield to_device(batch, self.device)
-        if empty:
-            raise DataError(
-                "the data gave no batch. It may be empty, or an iterator that is used up: pass something that can be "
-                "iterated again and again, such as a DataLoader."
-            )
 
     def step(
         self,
@@ -101,6 +94,19 @@ class Work:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         return time.perf_counter()
+
+
+def one_pass(source: Iterable[Any]) -> Iterator[Any]:
+    """Every batch once; refuses a pass that gives nothing."""
+    empty = True
+    for batch in source:
+        empty = False
+        yield batch
+    if empty:
+        raise DataError(
+            "the data gave no batch. It may be empty, or an iterator that is used up: pass something that can be iterated "
+            "again and again, such as a DataLoader."
+        )
 
 
 def batch_size(batch: Any) -> int:
