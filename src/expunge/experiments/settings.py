@@ -8,6 +8,8 @@ a decay that brings the noise down to the size of an initialisation, from where 
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from ..accounting import Proximity
+from ..accounting.recertify import conversion
 from ..errors import ConfigError
 from ..methods import METHODS, Calibrated, Certified, FromPublic, Method
 from ..subspaces import Permutation
@@ -23,14 +25,14 @@ class Settings:
     """One workload at one scale.
 
     recovery        fine-tuning after the noise; training from the public initialisation takes as many steps in all
-    keep            what one noisy step leaves of the weights, and of the noise: ρ
+    level           σ that fine-tuning recovers from well, about that of an initialisation; a decay ρ brings Δ/μ down to it
     clip            C₁ of the noisy steps, whose step size is STEP_SIZE
     model_clip      C₀ of the original NFT
     both            of empirical methods, whatever is deleted; `random` and `classes` add what differs
     """
 
     recovery: FineTune
-    keep: float = 0.1
+    level: float = 0.03
     clip: float = 1.0
     blocks: int = 4
     model_clip: float = 1.0
@@ -43,13 +45,14 @@ class Settings:
         special = self.classes if kind == "class" else self.random
         return {**self.both.get(method, {}), **special.get(method, {})}
 
-    def schedule(self) -> Values:
+    def schedule(self, gap: float, mu: float) -> Values:
         """What certified methods take of it, each its own part."""
+        keep = min(1.0, self.level * mu / gap) if gap > 0.0 else 1.0
         return {
             "clip": self.clip,
             "step_size": STEP_SIZE,
-            "weight_decay": (1.0 - self.keep) / STEP_SIZE,
-            "keep": self.keep,
+            "weight_decay": (1.0 - keep) / STEP_SIZE,
+            "keep": keep,
             "steps": 1,
             "design": Permutation(self.blocks),
             "model_clip": self.model_clip,
@@ -58,6 +61,7 @@ class Settings:
 
 _DIGITS = Settings(
     recovery=FineTune(steps=100, optimizer="adam", lr=3e-3),
+    level=0.1,
     both={
         "fine_tune": {"epochs": 5, "lr": 0.1},
         "l1_sparse": {"epochs": 5, "lr": 0.05, "gamma": 2e-3},
@@ -68,6 +72,7 @@ _DIGITS = Settings(
 )
 _MNIST = Settings(
     recovery=FineTune(steps=300, optimizer="adam", lr=1e-3),
+    level=0.02,
     both={
         "fine_tune": {"epochs": 1, "lr": 0.01},
         "l1_sparse": {"epochs": 1, "lr": 0.01, "gamma": 1e-4},
@@ -108,17 +113,24 @@ def build(request: Request, seed: int) -> dict[str, Method]:
 
 def _build(request: Request, name: str, seed: int) -> Method:
     chosen, kind = settings_of(request.workload, request.scale), METHODS[name]
-    values = chosen.empirical(name, request.deletion.describe()["kind"])
     if issubclass(kind, Certified):
-        values = {"epsilon": request.epsilon, "delta": request.delta, "accountant": request.accountant}
-        values |= {"fine_tune": chosen.recovery, "simulate": seed if request.simulate else None}
-        if issubclass(kind, Calibrated):
-            values["proximity"] = request.proximity
-        own = {field.name for field in fields(kind)}
-        values |= {key: value for key, value in chosen.schedule().items() if key in own}
+        values = _certified(request, kind, chosen, seed)
     elif name == FromPublic.name:
         values = {"recipe": replace(chosen.recovery, steps=chosen.recovery.steps + chosen.blocks)}
+    else:
+        values = chosen.empirical(name, request.deletion.describe()["kind"])
     return _changed(name, kind, values, request.settings.get(name, {}))
+
+
+def _certified(request: Request, kind: Any, chosen: Settings, seed: int) -> Values:
+    """The promise, the schedule that fits it, and the recovery."""
+    proximity = request.proximity if issubclass(kind, Calibrated) else 2.0 * chosen.model_clip
+    gap = proximity.gap if isinstance(proximity, Proximity) else proximity
+    values: Values = {name: getattr(request, name) for name in ("epsilon", "delta", "proximity", "accountant")}
+    values |= {"fine_tune": chosen.recovery, "simulate": seed if request.simulate else None}
+    values |= chosen.schedule(gap, conversion(request.accountant).mu(request.epsilon, request.delta))
+    known = {field.name for field in fields(kind)}
+    return {name: value for name, value in values.items() if name in known}
 
 
 def _changed(name: str, kind: Any, values: Values, changes: Values) -> Method:
