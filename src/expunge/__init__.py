@@ -20,7 +20,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from . import accounting, audit
+    from . import accounting, audit, methods
     from .accounting import Proximity
     from .api import Outcome, calibrate, plan, recertify, unlearn, verify
     from .calibration import Calibration
@@ -104,6 +104,7 @@ __all__ = [
     "accounting",
     "audit",
     "calibrate",
+    "methods",
     "plan",
     "recertify",
     "unlearn",

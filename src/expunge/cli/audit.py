@@ -169,11 +169,10 @@ class _Asker:
 
     def _open_workload(self) -> None:
         from .. import workloads
-        from .calibrate import _deletion
 
         options: dict[str, Any] = {"scale": self.scale, "data_dir": self.data_dir, "weights": self.public_weights}
         opened = workloads.open_workload(str(self.workload), device=self.device, **options)
-        split = workloads.split(opened.dataset, _deletion(str(self.deletion)), self.seed)
+        split = workloads.split(opened.dataset, loading.deletion(str(self.deletion)), self.seed)
         self.factory = lambda: opened.model(0)
         self.parts = {
             "forget": opened.batches(opened.dataset.inputs[split.forget], opened.dataset.labels[split.forget]),

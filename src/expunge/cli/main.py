@@ -26,6 +26,7 @@ COMMANDS = {
     "unlearn": "Plan, run and certify.",
     "verify": "Check a certificate, alone or against weights.",
     "audit": "What an attacker or a critic sees in an unlearned model.",
+    "compare": "Many ways to unlearn, held against retraining.",
     "recertify": "What a finished run is worth under another proximity.",
 }
 for name, summary in COMMANDS.items():

@@ -1,0 +1,57 @@
+"""`expunge compare`."""
+
+import csv
+import json
+
+import pytest
+
+pytest.importorskip("sklearn")
+QUICK = ("compare", "--epochs", "1", "--proximity", "2", "--methods", "fine_tune", "--without", "from_public")
+SETTINGS = ("--set", "fine_tune.steps=5", "--set", "output_perturbation.fine_tune.steps=5")
+
+
+def test_it_compares_and_writes_what_it_says(expunge, tmp_path):
+    output, table = tmp_path / "c.json", tmp_path / "c.csv"
+    words = (*QUICK, *SETTINGS, "--seeds", "2", "--simulate", "--shadows", "0", "--output", output)
+    code, out, err = expunge(*words, "--csv", table, "--json")
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    assert answer == json.loads(output.read_text())
+    assert answer["schema"] == "expunge.comparison/1"
+    assert answer["command"].startswith("expunge ")
+    kinds = [(row["method"], row["seed"]) for row in answer["rows"]]
+    assert kinds == [(name, seed) for name in ("retrain", "output_perturbation", "fine_tune") for seed in (0, 1)]
+    assert {row["steps"] for row in answer["rows"] if row["method"] == "fine_tune"} == {5}
+    with table.open() as file:
+        assert [line["method"] for line in csv.DictReader(file)] == [name for name, _ in kinds]
+    code, out, err = expunge(*words)  # the cells are there: only the table is made
+    assert (code, err) == (0, "")
+    for told in ("output_perturbation", "certified", "±", "random", "UA", "(before)"):
+        assert told in out
+    assert max(map(len, out.splitlines())) > 100  # nothing is cut, however narrow the terminal
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--methods", "magic"), "there is no method 'magic'; they are retrain"),
+        (("--deletion", "class:12"), "removes nothing: label 12"),
+        (("--deletion", "half"), "--deletion must be random:FRACTION, class:LABEL or file:PATH"),
+        (("--deletion", "random:2"), "fraction must be a number above 0 and below 1"),
+        (("--set", "salun"), "--set must be METHOD.FIELD=VALUE, such as salun.lr=0.1; got 'salun'"),
+        (("--set", "salun.lrr=1"), "salun cannot be set so"),
+        (("--set", "salun.lr=-1", "--methods", "salun"), "lr must be a finite number, above 0"),
+        (("--device", "abacus"), "device 'abacus' is not there"),
+        (("--output", "/nowhere/c.json"), "there is no folder /nowhere"),
+        (("--csv", "/nowhere/c.csv"), "there is no folder /nowhere"),
+        (("--seeds", "0"), "seeds must be one or more"),
+        (("--proximity", "nowhere.json"), "nowhere.json"),
+        (("--workload", "mnist-mlp", "--data-dir", "/nowhere"), "no train-images-idx3-ubyte.gz"),
+    ],
+)
+def test_wrong_use_is_one_line(refused, tmp_path, words, told):
+    given = {word for word in words if word.startswith("--")}
+    output = () if "--output" in given else ("--output", tmp_path / "c.json")
+    proximity = () if "--proximity" in given else ("--proximity", "2")
+    methods = () if "--methods" in given else ("--methods", "salun")
+    assert told in refused("compare", "--epochs", "1", *output, *proximity, *methods, *words)
