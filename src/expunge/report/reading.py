@@ -72,7 +72,7 @@ def _scalar(kind: Any, value: Any, where: str) -> Any:
         return float(_checked(number, value, where, "a finite number"))
     if kind is int:
         return _checked(type(value) is int, value, where, "a whole number")
-    return _checked(type(value) is kind, value, where, {str: "text", bool: "true or false"}.get(kind, kind.__name__))
+    return _checked(type(value) is kind, value, where, "text" if kind is str else "true or false")
 
 
 def _either(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
