@@ -17,6 +17,7 @@ INKS: dict[Colour, str] = {
     "grey": "#77797f",
 }
 MARKERS: dict[Colour, str] = {"blue": "o", "orange": "D", "green": "s", "purple": "^", "sky": "P", "grey": "o"}
+LONGEST = 34  # characters of a name beside an axis
 LINE, SOFT = "#e5e1da", "#5c5f66"
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -54,9 +55,12 @@ def write(results: Results, folder: str | Path) -> list[Path]:
 def draw(figure: Figure) -> Any:
     """One figure; where the y axis has names, a row for each."""
     from matplotlib.figure import Figure as Canvas
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    canvas = Canvas(figsize=(5.5, 1.1 + 0.27 * len(figure.y.places) if figure.y.places else 3.3), layout="constrained")
-    canvas.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
+    canvas = Canvas(
+        figsize=(5.5, 1.1 + 0.27 * len(figure.y.places) if figure.y.places else 3.3),
+        layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06),
+    )
     axes = canvas.subplots()
     axes.grid(color=LINE, linewidth=0.6)
     axes.set_axisbelow(True)
@@ -78,7 +82,7 @@ def _axis(axes: Any, side: str, axis: Axis) -> None:
     from matplotlib.ticker import PercentFormatter
 
     if axis.places:
-        axes.set_yticks(range(len(axis.places)), [_literal(name) for name in axis.places])
+        axes.set_yticks(range(len(axis.places)), [_literal(_shortened(name)) for name in axis.places])
         axes.set_ylim(len(axis.places) - 0.5, -0.5)
         return
     getattr(axes, f"set_{side}label")(axis.label)
@@ -140,6 +144,10 @@ def _mark(axes: Any, mark: Mark) -> None:
         fontsize=7.5,
         color=SOFT,
     )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2 - 1]}…{text[-LONGEST // 2 :]}"
 
 
 def _literal(text: str) -> str:

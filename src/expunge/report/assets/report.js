@@ -16,7 +16,7 @@ function colour(name) {
   return getComputedStyle(probe).color;
 }
 
-function axis(described, side, figure, width) {
+function axis(described, side, figure, width, across) {
   const drawn = {
     title: side === 0 ? { text: plain(described.label), standoff: 10 } : "",
     gridcolor: colour("line"), linecolor: colour("line"), zeroline: false, automargin: true, fixedrange: true,
@@ -27,7 +27,7 @@ function axis(described, side, figure, width) {
   if (described.places.length) {
     const places = described.places.map((_, place) => place);
     const range = [described.places.length - 0.5, -0.5];
-    Object.assign(drawn, { title: "", tickvals: places, ticktext: described.places.map(plain), range, ticklabelstandoff: 8 });
+    Object.assign(drawn, { title: "", tickvals: places, ticktext: described.places.map((name) => plain(shortened(name, across))), range, ticklabelstandoff: 8 });
   }
   return drawn;
 }
@@ -41,6 +41,12 @@ function decades(values, width) {
   const powers = Array.from({ length: Math.ceil(high) - Math.floor(low) + 1 }, (_, i) => 10 ** (Math.floor(low) + i));
   const tickvals = powers.flatMap((power) => [1, 2, 5].map((digit) => digit * power));
   return { ...drawn, tickvals, ticktext: tickvals.map((value) => Number(value.toPrecision(3)).toString()) };
+}
+
+// The ends of a long name say more than its middle; 0.4 of the width is for names.
+function shortened(text, width) {
+  const most = Math.max(10, Math.floor((0.4 * width) / 7));
+  return text.length <= most ? text : `${text.slice(0, most / 2 - 1)}…${text.slice(-most / 2)}`;
 }
 
 // Plotly reads a little HTML in labels; names come from files.
@@ -104,7 +110,7 @@ function draw(figure, [width, height] = []) {
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("soft") },
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     margin: { l: 8, r: marked("y") ? 62 : 14, t: marked("x") ? 40 : 26, b: 8 },
-    xaxis: axis(figure.x, 0, figure, across), yaxis: axis(figure.y, 1, figure, down), hovermode: "closest", dragmode: false,
+    xaxis: axis(figure.x, 0, figure, across), yaxis: axis(figure.y, 1, figure, down, across), hovermode: "closest", dragmode: false,
     hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink"), size: 13 }, align: "left" },
     shapes: figure.marks.map(line), annotations: [...figure.marks.map(tag), ...(named ? [] : [heading(figure, marked("x"))])],
   };
