@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from expunge.report import from_dict
+from expunge.report.results import fingerprint
 
 EXAMPLE = Path(__file__).parent / "example.json"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -23,6 +24,16 @@ QUIETLY = (
 def values():
     """The example's JSON, to be changed by a test."""
     return json.loads(EXAMPLE.read_text(encoding="utf-8"))
+
+
+def reseal(values):
+    """As a forger would: the changed certificate with a fingerprint that matches, and a verification of it."""
+    certificate = values["certificate"]
+    certificate["sha256"]["certificate"] = fingerprint(certificate)
+    for found in (values.get("verification") or {}).get("found", ()):
+        if found["name"] == "fingerprint":
+            found["detail"] = certificate["sha256"]["certificate"]
+    return values
 
 
 @pytest.fixture
@@ -80,4 +91,4 @@ def dangerous(values):
             for item in values["verification"]["found"]
         ]
     }
-    return from_dict(made)
+    return from_dict(reseal(made))

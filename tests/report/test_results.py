@@ -2,8 +2,11 @@ import json
 
 import pytest
 
+from conftest import reseal
+from expunge.certificate import document
 from expunge.errors import DataError
 from expunge.report import from_dict, load
+from expunge.report.results import fingerprint
 
 
 def change(values, place, new):
@@ -67,12 +70,22 @@ def test_what_does_not_fit_is_refused_with_its_place(values, place, new, told):
 
 def test_other_rooms_may_add_to_their_documents(values):
     values["certificate"]["later"] = values["comparison"]["rows"][0]["later"] = 1
-    from_dict(values)
+    from_dict(reseal(values))
 
 
 def test_the_verification_of_another_certificate_is_refused(values):
     values["certificate"]["sha256"]["certificate"] = "0" * 64
     with pytest.raises(DataError, match="another certificate"):
+        from_dict(values)
+
+
+def test_the_fingerprint_is_that_of_the_certificate_room(values):
+    assert fingerprint(values["certificate"]) == document.fingerprint(values["certificate"])
+
+
+def test_a_certificate_that_was_changed_after_its_verification_is_refused(values):
+    values["certificate"]["guarantee"]["epsilon"]["gaussian"] = 0.1
+    with pytest.raises(DataError, match="was changed after it was verified"):
         from_dict(values)
 
 

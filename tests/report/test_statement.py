@@ -3,11 +3,13 @@ from statistics import NormalDist
 
 import pytest
 
+from conftest import reseal
 from expunge.report import from_dict, render, statement
+from expunge.report.page import facts
 
 
 def said(values):
-    return statement(from_dict(values))
+    return statement(from_dict(reseal(values) if "certificate" in values else values))
 
 
 def test_both_sentences_of_a_valid_certificate(values, results):
@@ -47,6 +49,16 @@ def test_a_simulation_certifies_nothing(values):
     found = said(values)
     assert found.state == "simulation"
     assert "the data counts as not removed" in found.plain
+    assert found.exact.startswith("For a real run, whose noise nobody knows: given")
+
+
+@pytest.mark.parametrize("kind", ["certificate", "simulation"])
+def test_numbers_that_are_not_certified_are_not_shown_as_if_they_were(values, kind):
+    values["certificate"]["kind"] = kind
+    values["verification"] = {"schema": "expunge.verification/1", "valid": False, "reason": "the weights differ"}
+    results = from_dict(values)
+    assert [value for _, value, _ in facts(results)[:2]] == ["not certified"] * 2
+    assert "nothing of it is certified" in render(results)
 
 
 def test_no_certificate_says_why(asked):

@@ -93,5 +93,13 @@ def test_forgotten_classes_are_left_out_of_test_accuracy(values):
     assert "99.0" in judged(values).judgements[0].says
 
 
+def test_what_is_not_certified_was_not_worth_it(values):
+    values["verification"] = {"schema": "expunge.verification/1", "valid": False, "reason": "the weights differ"}
+    assert judged(values).answer == "no"
+    assert "Nothing is certified" in judged(values | {"certificate": None, "verification": None}).headline
+    values["certificate"]["kind"] = "simulation"
+    assert judged(values).headline.startswith("Of a real run like this simulation: Yes.")
+
+
 def test_the_example_is_honest(results):
     assert verdict(results).answer == "no"

@@ -17,7 +17,7 @@ from jinja2 import Environment, StrictUndefined
 from . import tables, words
 from .figures import Figure, figures
 from .results import Results
-from .statement import statement
+from .statement import state_of, statement
 from .summary import by_name, main_method, test_part
 from .verdict import verdict
 
@@ -55,29 +55,26 @@ def write(results: Results, path: str | Path) -> int:
 
 def facts(results: Results) -> list[tuple[str, str, str]]:
     """The figures at the top: name, value, and what it is to be held against."""
-    certificate, found = results.certificate, by_name(results)
-    main, part = found.get(main_method(results) or ""), test_part(list(found.values()))
-    retrained = found.get("retrain")
+    found = by_name(results)
+    main, retrain = found.get(main_method(results) or ""), found.get("retrain")
+    part = test_part(list(found.values()))
+    own, other = (summary.accuracy(part) if summary else None for summary in (main, retrain))
+    mine, theirs = (summary.seconds if summary else None for summary in (main, retrain))
+    accuracy, time = _beside("Test accuracy", own, other, words.percent), _beside("Time", mine, theirs, words.seconds)
+    return [*_promise(results), accuracy, time]
+
+
+def _promise(results: Results) -> list[tuple[str, str, str]]:
+    """ε and δ + ϱ, where they are certified; what the document says is otherwise only told."""
     asked = f"asked for: {words.number(results.asked.target.epsilon)} at δ = {words.number(results.asked.target.delta)}"
-    return [
-        ("ε", NOT_MEASURED if certificate is None else words.cost(certificate.epsilon), asked),
-        _always(results),
-        _beside(
-            "Test accuracy",
-            main.accuracy(part) if main else None,
-            retrained.accuracy(part) if retrained else None,
-            words.percent,
-        ),
-        _beside("Time", main.seconds if main else None, retrained.seconds if retrained else None, words.seconds),
-    ]
-
-
-def _always(results: Results) -> tuple[str, str, str]:
     if results.certificate is None:
-        return ("δ in any case", NOT_MEASURED, "")
-    total = results.certificate.guarantee.unconditional_delta
-    given = f"given the proximity: {words.number(results.certificate.guarantee.delta)}"
-    return ("δ in any case", words.cost(total) if total < 1.0 else "nothing is known", given)
+        return [("ε", "none", asked), ("δ in any case", "none", "")]
+    promise, epsilon = results.certificate.guarantee, words.cost(results.certificate.epsilon)
+    total = words.cost(promise.unconditional_delta) if promise.unconditional_delta < 1.0 else "nothing is known"
+    said = {"simulation": "of a real run", "invalid": "as stated"}.get(state_of(results))
+    if said is not None:
+        return [("ε", "not certified", f"{said}: {epsilon}"), ("δ in any case", "not certified", f"{said}: {total}")]
+    return [("ε", epsilon, asked), ("δ in any case", total, f"given the proximity: {words.number(promise.delta)}")]
 
 
 def _beside(name: str, own: Any, other: Any, form: Any) -> tuple[str, str, str]:

@@ -5,6 +5,8 @@ Everything but `schema`, `created` and `asked` may be absent or null, which mean
 what the page shows is read from them. Rates and accuracies are fractions, 0 to 1; times are seconds.
 """
 
+import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -366,12 +368,12 @@ def from_dict(values: object) -> Results:
         found = values.get("schema") if isinstance(values, dict) else values
         raise DataError(f"this is no results file: its schema must be {SCHEMA!r}; got {found!r:.60}.")
     results = read(Results, values, "results")
-    _refuse_contradictions(results)
+    _refuse_contradictions(results, values.get("certificate"))
     return results
 
 
-def _refuse_contradictions(results: Results) -> None:
-    """A page must not call a certificate valid because of the verification of another one."""
+def _refuse_contradictions(results: Results, document: Any) -> None:
+    """A page must not call a certificate valid because of the verification of another one, or of what it was before."""
     certificate, verification = results.certificate, results.verification
     if certificate is None:
         if verification is not None and verification.valid:
@@ -386,3 +388,12 @@ def _refuse_contradictions(results: Results) -> None:
             raise DataError("results.verification says valid, and the certificate is a simulation.")
         if verification.detail("fingerprint") != certificate.sha256.get("certificate"):
             raise DataError("results.verification is of another certificate: the fingerprints differ.")
+        if fingerprint(document) != certificate.sha256.get("certificate"):
+            raise DataError("results.certificate was changed after it was verified: its fingerprint does not match.")
+
+
+def fingerprint(document: dict[str, Any]) -> str:
+    """SHA-256 of a certificate as it was written, but for its own fingerprint: as the certificate room computes it."""
+    hashes = {name: value for name, value in document["sha256"].items() if name != "certificate"}
+    text = json.dumps({**document, "sha256": hashes}, sort_keys=True, indent=1, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

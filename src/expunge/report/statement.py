@@ -47,7 +47,7 @@ def statement(results: Results) -> Statement:
             TITLES[state],
             "This run is for research. Its noise can be computed from a seed, so it hides nothing, and the data counts as "
             "not removed. The numbers below say what a real run of the same kind would be worth.",
-            exact,
+            f"For a real run, whose noise nobody knows: {exact[:1].lower()}{exact[1:]}",
         )
     return Statement(state, TITLES[state], _plain(results, certificate), exact, _notes(results, state, certificate))
 

@@ -10,11 +10,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .results import Results
+from .statement import state_of
 from .summary import Summary, by_name, main_method, test_part
 from .words import count, percent, points, seconds
 
 Answer = Literal["yes", "no", "partly", "unknown"]
 Z = 1.96
+NOTHING: dict[str, tuple[Answer, str]] = {
+    "none": ("no", "No. Nothing is certified."),
+    "invalid": ("no", "No. Verification refused the certificate, so nothing is certified."),
+}
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,10 @@ def margin(first: float, second: float, samples: int | None) -> float:
 def verdict(results: Results) -> Verdict:
     """Every comparison that was measured, and what they come to."""
     found, samples = by_name(results), results.asked.data.test
-    name = main_method(results)
+    name, state = main_method(results), state_of(results)
     if name is None or name not in found:
+        if state in NOTHING:
+            return Verdict(*NOTHING[state], (), "")
         return Verdict("unknown", "Not measured: no comparison with other methods was run.", (), "")
     case = Case(found, found[name], test_part(list(found.values())), samples)
     judgements = [judge(case) for judge in JUDGES]
@@ -79,7 +86,9 @@ def verdict(results: Results) -> Verdict:
         if samples
         else "The number of test samples is not given, so every difference counts."
     )
-    return Verdict(*_together(judgements), tuple(judgements), note)
+    answer, headline = NOTHING.get(state) or _together(judgements)
+    about = "Of a real run like this simulation: " if state == "simulation" else ""
+    return Verdict(answer, about + headline, tuple(judgements), note)
 
 
 def _public(case: Case) -> Judgement:
