@@ -1,39 +1,16 @@
 import json
 import shutil
-from pathlib import Path
 
 import pytest
+from exhibits import BROWSERS, EXAMPLE, QUIETLY, hostile, reseal, spoiled
 
 from expunge.report import from_dict
-from expunge.report.results import fingerprint
-
-EXAMPLE = Path(__file__).parent / "example.json"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-QUIETLY = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 @pytest.fixture
 def values():
     """The example's JSON, to be changed by a test."""
     return json.loads(EXAMPLE.read_text(encoding="utf-8"))
-
-
-def reseal(values):
-    """As a forger would: the changed certificate with a fingerprint that matches, and a verification of it."""
-    certificate = values["certificate"]
-    certificate["sha256"]["certificate"] = fingerprint(certificate)
-    for found in (values.get("verification") or {}).get("found", ()):
-        if found["name"] == "fingerprint":
-            found["detail"] = certificate["sha256"]["certificate"]
-    return values
 
 
 @pytest.fixture
@@ -58,24 +35,6 @@ def browser():
         running = driver.chromium.launch(executable_path=found, args=list(QUIETLY))
         yield running
         running.close()
-
-
-def spoiled(text):
-    """Text that is dangerous wherever it is not escaped."""
-    return (
-        text
-        + """</script><script>window.pwned=1</script><img src=x onerror="window.pwned=1"><a href="https://e.org">a</a>'"&${7*7}"""
-    )
-
-
-def hostile(value, key=""):
-    """The document with every text that a person could have written made dangerous."""
-    ours = ("schema", "kind", "phase", "accountant", "method", "certificate", "created")
-    if isinstance(value, dict):
-        return {name: hostile(item, name) for name, item in value.items()}
-    if isinstance(value, list):
-        return [hostile(item, key) for item in value]
-    return spoiled(value) if isinstance(value, str) and key not in ours else value
 
 
 @pytest.fixture

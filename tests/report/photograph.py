@@ -5,10 +5,9 @@ import shutil
 import sys
 from pathlib import Path
 
+from exhibits import BROWSERS, QUIETLY
 from PIL import Image
 from playwright.sync_api import sync_playwright
-
-from conftest import BROWSERS, QUIETLY
 
 COLOURS = 128  # enough for flat colours and smooth letters, and small
 SHOTS = {  # width of the window, theme, scale, from where, how much

@@ -1,8 +1,8 @@
 import json
 
 import pytest
+from exhibits import reseal
 
-from conftest import reseal
 from expunge.certificate import document
 from expunge.errors import DataError
 from expunge.report import from_dict, load

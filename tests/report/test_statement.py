@@ -2,8 +2,8 @@ import re
 from statistics import NormalDist
 
 import pytest
+from exhibits import reseal
 
-from conftest import reseal
 from expunge.report import from_dict, render, statement
 from expunge.report.page import facts
 

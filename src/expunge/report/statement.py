@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
-from .results import Certificate, Results
+from .documents import Certificate
+from .results import Results
 from .words import capital, cost, count, number, percent, percent_up
 
 State = Literal["valid", "document", "unchecked", "simulation", "invalid", "none"]

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .results import Attack, Results, Row
+from .documents import Attack, Row
+from .results import Results
 from .words import label
 
 BASELINES = ("output_perturbation", "from_public", "retrain")

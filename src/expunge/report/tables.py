@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from itertools import groupby
 
+from .documents import Step
 from .figures.figure import MOST_ROWS, Table
-from .results import Results, Step
+from .results import Results
 from .summary import ATTACKS, Spread, Summary, by_name, summaries
 from .words import capital, number, percent, seconds
 

@@ -1,6 +1,7 @@
 """What the promise rests on and what it is worth elsewhere: gaps of coupled pairs, ε over δ, ε over Δ."""
 
-from ..results import Moment, Pair, Results
+from ..documents import Moment, Pair
+from ..results import Results
 from ..words import cost, number, percent
 from .figure import Axis, Colour, Figure, Mark, Series
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..results import Phase, Point, Results, Scale
+from ..documents import Phase, Point
+from ..results import Results, Scale
 from ..summary import by_name
 from ..words import capital, number, percent
 from .figure import MOST_ROWS, Axis, Colour, Figure, Mark, Series
