@@ -28,6 +28,7 @@ COMMANDS = {
     "audit": "What an attacker or a critic sees in an unlearned model.",
     "compare": "Many ways to unlearn, held against retraining.",
     "recertify": "What a finished run is worth under another proximity.",
+    "report": "Results as one page, and the same figures as files.",
 }
 for name, summary in COMMANDS.items():
     app.command(f"expunge.cli.{name}:{name}", name=name, help=summary)
