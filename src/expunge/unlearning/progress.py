@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Phase = Literal["clean", "noise", "statistics", "fine-tune", "forget"]  # "forget": steps on the data that goes
+Phase = Literal["clean", "noise", "statistics", "fine-tune"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,79 @@
+"""AMUN: fine-tune on adversarial examples near D_f, with the wrong labels that the model itself gives them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from ..accounting.checks import number, whole
+from .adversarial import nearest_wrong
+from .classifier import class_count, inputs_and_labels
+from .descent import Descent, trainable
+from .task import Kind, Task, Unlearned
+from .work import Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amun(Descent):
+    """Adversarial machine unlearning (Ebrahimpour-Boroojeny et al. 2025): PGD-50 in ℓ2 for the nearest adversarial examples.
+
+    With `retain`, it trains on D_r ∪ D_A; without, on D_f ∪ D_A, for those who no longer have D_r. `radius` is where the
+    search begins, in the units of the model's inputs; it doubles until the label turns.
+    """
+
+    name: ClassVar[str] = "amun"
+    kind: ClassVar[Kind] = "empirical"
+
+    retain: bool = True
+    radius: float = 0.1
+    attack_steps: int = 50
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number("radius", self.radius, above=0.0)
+        whole("attack_steps", self.attack_steps)
+
+    def __call__(self, task: Task) -> Unlearned:
+        """Unlearn."""
+        forget, optimizer = task.forgotten(self.name), self.optimizer(trainable(task.model))
+        class_count(self.name, task.model, forget)
+        with Work(self, task) as work:
+            work.model.eval()
+            examples, labels, resisted = self._attack(work, forget)
+            work.model.train()
+            source = task.retain if self.retain else forget
+            lessons = _Lessons(source, examples, labels)
+            for _, batch in self.stream(work, lessons):
+                work.step(optimizer, task.loss(task.model, batch), total=self.total(lessons))
+        return work.done(examples=len(labels), resisted=resisted)
+
+    def _attack(self, work: Work, forget: Iterable[Any]) -> tuple[Tensor, Tensor, int]:
+        examples, labels, resisted = list[Tensor](), list[Tensor](), 0
+        for batch in work.batches(forget):
+            inputs, own = inputs_and_labels(self.name, batch)
+            found, wrong, passes = nearest_wrong(work.model, inputs, own, radius=self.radius, steps=self.attack_steps)
+            work.samples += passes
+            resisted += int((wrong == own).sum())
+            examples.append(found)
+            labels.append(wrong)
+        return torch.cat(examples), torch.cat(labels), resisted
+
+
+class _Lessons:
+    """One epoch: each batch of the source with its share of the adversarial examples, in a new order."""
+
+    def __init__(self, source: Iterable[Any], examples: Tensor, labels: Tensor) -> None:
+        self._source, self._examples, self._labels = source, examples, labels
+        self._batches = len(source) if hasattr(source, "__len__") else sum(1 for _ in source)  # pyright: ignore[reportArgumentType]
+
+    def __len__(self) -> int:
+        return self._batches
+
+    def __iter__(self) -> Iterator[Any]:
+        order = torch.randperm(len(self._labels), device=self._labels.device)
+        shares = order.tensor_split(self._batches)
+        for batch, share in zip(self._source, shares, strict=False):
+            inputs, labels = (part.to(self._labels.device) for part in inputs_and_labels(Amun.name, batch))
+            yield torch.cat([inputs, self._examples[share]]), torch.cat([labels, self._labels[share]])
