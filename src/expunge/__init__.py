@@ -16,10 +16,11 @@ from .errors import (
     DataError,
     ExpungeError,
     ProximityError,
+    ViolationError,
 )
 
 if TYPE_CHECKING:
-    from . import accounting, methods
+    from . import accounting, audit, methods
     from .accounting import Proximity
     from .api import Outcome, calibrate, plan, recertify, unlearn, verify
     from .calibration import Calibration
@@ -44,7 +45,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("accounting", "calibration", "certificate", "methods", "planning", "subspaces", "unlearning"):
+    if name in ("accounting", "audit", "calibration", "certificate", "methods", "planning", "subspaces", "unlearning"):
         return import_module(f".{name}", __name__)
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
@@ -77,9 +78,11 @@ __all__ = [
     "ProximityError",
     "RandomRotation",
     "RichMeter",
+    "ViolationError",
     "Whole",
     "__version__",
     "accounting",
+    "audit",
     "calibrate",
     "methods",
     "plan",

@@ -31,3 +31,7 @@ class ProximityError(CertificationError):
 
 class BufferError(CertificationError):
     """A buffer carries data and nobody said how it was cleaned."""
+
+
+class ViolationError(CertificationError):
+    """Repeated runs prove that the guarantee is broken."""

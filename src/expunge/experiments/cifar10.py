@@ -18,7 +18,7 @@ from ..methods import (
     Nft,
     OutputPerturbation,
     Retrain,
-    Salun,
+    SalUn,
 )
 from ..subspaces import Design, HeadBody, LayerCycle, Permutation, RandomRotation
 from ..unlearning import FineTune
@@ -111,7 +111,7 @@ AUDITED = ("ua", "retain", "test", "test_retained_classes", "mia", "seconds")
 def _all_methods() -> Panel:
     settings = _resnet("class", 4)
     methods = (
-        Retrain(), FineTuning(), GradientAscent(), Influence(), Salun(), L1Sparse(), Amun(),
+        Retrain(), FineTuning(), GradientAscent(), Influence(), SalUn(), L1Sparse(), Amun(),
         BlockwiseNft(**settings, design=RandomRotation(4)),
     )  # fmt: skip
     lines = [
