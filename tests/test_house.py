@@ -18,14 +18,9 @@ ARROWS = {
     "certificate": {"accounting"},
     "calibration": {"accounting"},
     "planning": {"accounting", "subspaces"},
-<<<<<<< HEAD
     "api": LOWER,
     "methods": LOWER | {"api"},  # there is one way to a certificate
-    "audit": {"methods"},
-=======
-    "methods": LOWER,
     "audit": {"methods", "accounting"},  # a certified μ is compared with a measured one
->>>>>>> audit
     "workloads": set(),
     "experiments": LOWER | {"methods", "audit", "workloads"},
     "report": {"methods", "audit", "experiments"},

@@ -114,10 +114,11 @@ def _all_methods() -> Panel:
         Retrain(), FineTuning(), GradientAscent(), Influence(), SalUn(), L1Sparse(), Amun(),
         BlockwiseNft(**settings, design=RandomRotation(4)),
     )  # fmt: skip
+    names = ("ua", "retain", "test", "mia")
     lines = [
-        Line(label=method.name, method=method, paper=dict(zip(("ua", "retain", "test", "mia"), CLASS_5[method.name], strict=True)))
+        Line(label=method.name, method=method, paper=dict(zip(names, CLASS_5[method.name], strict=True)))
         for method in methods
-    ]  # fmt: skip
+    ]
     return _panel("class 5", RESNET, ClassDeletion(5), *lines, *_honest(settings)[:2])
 
 
@@ -257,7 +258,8 @@ RECIPES = (
         panels=tuple(
             _panel(
                 f"{factor:g} × Δ", VIT, RandomDeletion(0.1),
-                _blockwise(_vit(50.0, 2, gap=0.25 * factor), RandomRotation(2), 2), *_honest(_vit(50.0, 1, gap=0.25 * factor)),
+                _blockwise(_vit(50.0, 2, gap=0.25 * factor), RandomRotation(2), 2),
+                *_honest(_vit(50.0, 1, gap=0.25 * factor)),
             )
             for factor in (1.0, 1.1, 1.3, 1.6, 2.0)
         ),

@@ -12,6 +12,7 @@ from .recipe import Line, Panel, Recipe
 
 STEPS = 1000  # noisy and fine-tuning steps together, as in the paper
 DELTA = 1e-5
+GAP_HALF = 0.9  # for 50 %: see the recipe's note
 
 
 def fine_tuning(steps: int) -> FineTune:

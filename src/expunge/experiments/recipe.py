@@ -1,8 +1,7 @@
 """What an experiment is, as data; nothing here runs.
 
-    recipe   one table or figure of the paper
-    panel    one kind of trained model and one request (a budget, a class), shared by its lines
-    line     one method with its settings, and what the paper reports for it
+A recipe is one table or figure of the paper. It has panels: one kind of trained model and one request (a budget, a class).
+A panel has lines: one method with its settings, and what the paper reports for it.
 """
 
 from collections.abc import Mapping
@@ -29,7 +28,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """Lines that start from the same trained models and answer the same request. `training` changes the workload's recipe."""
+    """Lines that start from the same trained models and answer the same request. `training` changes the recipe."""
 
     title: str
     workload: str
