@@ -4,10 +4,10 @@ Tables tab:mnist-train-hparams and tab:hparams-mnist-final. The budgets of figur
 30, 60 and 90 cover those that the text and the other MNIST figures name.
 """
 
-from ..methods import BlockwiseNft, FromPublic, Nft, OutputPerturbation, Retrain
-from ..subspaces import Design, LayerCycle, Permutation, RandomRotation
-from ..unlearning import FineTune
-from ..workloads import ClassDeletion, RandomDeletion
+from ...methods import BlockwiseNft, FromPublic, Nft, OutputPerturbation, Retrain
+from ...subspaces import Design, LayerCycle, Permutation, RandomRotation
+from ...unlearning import FineTune
+from ...workloads import ClassDeletion, RandomDeletion
 from .recipe import Line, Panel, Recipe
 
 STEPS = 1000  # noisy and fine-tuning steps together, as in the paper
@@ -33,7 +33,13 @@ def papers(epsilon: float, design: Design | None, *, gap: float, request: str, b
         if random
         else {"clip": 900.0, "step_size": 1e-3, "weight_decay": 30.0, "delta": 1e-4}
     )
-    settings = {**schedule, "epsilon": epsilon, "proximity": gap, "steps": 2, "fine_tune": fine_tuning(STEPS - 2 * blocks)}
+    settings = {
+        **schedule,
+        "epsilon": epsilon,
+        "proximity": gap,
+        "steps": 2,
+        "fine_tune": fine_tuning(STEPS - 2 * blocks),
+    }
     if design is None:
         return Line(label="NFT, the paper's settings", method=Nft(**settings), paper=paper)
     kind = "" if isinstance(design, RandomRotation) else f", {type(design).__name__}"
@@ -49,14 +55,18 @@ def honest(epsilon: float, *, gap: float, delta: float = DELTA) -> tuple[Line, .
             label="output perturbation, the paper's fine-tuning",
             method=OutputPerturbation(**target, fine_tune=fine_tuning(STEPS - 1)),
         ),
-        Line(label="output perturbation, Adam", method=OutputPerturbation(**target, fine_tune=adam(STEPS - 1)), ours=True),
+        Line(
+            label="output perturbation, Adam", method=OutputPerturbation(**target, fine_tune=adam(STEPS - 1)), ours=True
+        ),
         Line(label="from scratch, the paper's fine-tuning", method=FromPublic(fine_tuning(STEPS))),
         Line(label="from scratch, Adam", method=FromPublic(adam(STEPS))),
         Line(label="retrained", method=Retrain()),
     )
 
 
-def _against_budgets(epsilons: tuple[float, ...], *, request: str, gap: float, delta: float = DELTA) -> tuple[Panel, ...]:
+def _against_budgets(
+    epsilons: tuple[float, ...], *, request: str, gap: float, delta: float = DELTA
+) -> tuple[Panel, ...]:
     deletion, training = (RandomDeletion(0.1), {}) if request == "random" else (ClassDeletion(5), {"epochs": 3})
     return tuple(
         Panel(

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
-from ..methods import Method
-from ..workloads import Deletion
+from ...methods import Method
+from ...workloads import Deletion
 
 Scale = Literal["smoke", "laptop", "paper"]
 M = TypeVar("M")

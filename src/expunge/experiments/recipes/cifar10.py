@@ -7,7 +7,7 @@ compared are the lines with each other.
 
 from typing import Any
 
-from ..methods import (
+from ...methods import (
     Amun,
     BlockwiseNft,
     FineTuning,
@@ -20,9 +20,9 @@ from ..methods import (
     Retrain,
     SalUn,
 )
-from ..subspaces import Design, HeadBody, LayerCycle, Permutation, RandomRotation
-from ..unlearning import FineTune
-from ..workloads import ClassDeletion, RandomDeletion
+from ...subspaces import Design, HeadBody, LayerCycle, Permutation, RandomRotation
+from ...unlearning import FineTune
+from ...workloads import ClassDeletion, RandomDeletion
 from .recipe import Line, Panel, Recipe
 
 STEPS = 1000
@@ -127,7 +127,9 @@ def _one_class(label: int) -> Panel:
     settings = _resnet("class", 4)
     blockwise = _blockwise(settings, RandomRotation(4), 4, ua=100.0, retain=retain, test=test, mia=100.0)
     perturbed, scratch, _ = _honest(settings)
-    exact = Line(label="retrained", method=Retrain(), paper={"ua": 100.0, "retain": 100.0, "test": retrained, "mia": 100.0})
+    exact = Line(
+        label="retrained", method=Retrain(), paper={"ua": 100.0, "retain": 100.0, "test": retrained, "mia": 100.0}
+    )
     return _panel(f"class {label}", RESNET, ClassDeletion(label), blockwise, perturbed, scratch, exact)
 
 
