@@ -4,11 +4,12 @@ from ...errors import ConfigError
 from . import cifar10, mnist
 from .graphs import GRAPHS, Graph
 from .recipe import Line, Panel, Recipe, Scale
+from .search import SEARCHES, Search
 from .trajectories import TRAJECTORIES, Trajectory
 
-Experiment = Recipe | Trajectory | Graph
+Experiment = Recipe | Search | Trajectory | Graph
 EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment for experiment in (*mnist.RECIPES, *cifar10.RECIPES, *TRAJECTORIES, *GRAPHS)
+    experiment.name: experiment for experiment in (*mnist.RECIPES, *cifar10.RECIPES, *SEARCHES, *TRAJECTORIES, *GRAPHS)
 }
 
 
@@ -19,4 +20,4 @@ def find(name: str) -> Experiment:
     return EXPERIMENTS[name]
 
 
-__all__ = ["EXPERIMENTS", "Experiment", "Graph", "Line", "Panel", "Recipe", "Scale", "Trajectory", "find"]
+__all__ = ["EXPERIMENTS", "Experiment", "Graph", "Line", "Panel", "Recipe", "Scale", "Search", "Trajectory", "find"]

@@ -54,10 +54,11 @@ class Recipe:
         """In seconds, on digits, for tests; at the other scales the workloads differ and the recipe does not."""
         if scale != "smoke":
             return self
-        return replace(self, seeds=1, panels=tuple(map(_smoke, self.panels[:2])))
+        return replace(self, seeds=1, panels=tuple(map(shortened, self.panels[:2])))
 
 
-def _smoke(panel: Panel) -> Panel:
+def shortened(panel: Panel) -> Panel:
+    """The panel on digits, with a handful of steps."""
     lines = tuple(replace(line, method=_short(line.method)) for line in panel.lines)
     return replace(panel, workload="digits-mlp", lines=lines, training={"epochs": 2})
 

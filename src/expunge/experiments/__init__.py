@@ -1,0 +1,13 @@
+"""Many methods, held against retraining, on the same data and the same trained models: `compare`.
+
+request = Request("digits-mlp", RandomDeletion(0.10), epsilon=10, delta=1e-5, seeds=(0, 1, 2))
+document = compare(request, folder="cells")        # expunge.comparison/1; finished cells are not run again
+"""
+
+from .compare import compare
+from .proximity import calibrated
+from .request import ALWAYS, Request
+from .settings import settings_of
+from .summary import Line, Spread, summarise, write_csv
+
+__all__ = ["ALWAYS", "Line", "Request", "Spread", "calibrated", "compare", "settings_of", "summarise", "write_csv"]

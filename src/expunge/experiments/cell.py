@@ -1,0 +1,107 @@
+"""One cell of a comparison: one method on one seed's trained model, audited against that seed's retrained one."""
+
+from typing import Any
+
+from torch import nn
+
+from .. import audit, weights
+from ..errors import CertificationError, DataError
+from ..methods import Method, Retrain, Task, Unlearned
+from .case import Case, open_view
+from .curve import Curve
+from .store import Store
+from .trained import collect, judge, training_task
+from .view import indices_of
+
+CURVE_SAMPLES = 1000
+
+
+def run_cell(case: Case, store: Store, method: Method, seed: int, name: str) -> dict[str, Any]:
+    """The cell's row: from its file, where it was run with the same settings; otherwise it is run now."""
+    row = store.read(f"{name}-{seed}")
+    if row is None or row["settings"] != method.describe():
+        row = (_retrained if method.name == Retrain.name else _run)(case, store, method, seed)
+        store.keep(f"{name}-{seed}", row)
+    return row
+
+
+def _run(case: Case, store: Store, method: Method, seed: int) -> dict[str, Any]:
+    view, parts = open_view(case), case.split(seed)
+    original = store.fill(f"original-{seed}", view.workload.model(seed)).to(view.device)
+    inputs, labels = next(view.judged(None, CURVE_SAMPLES, CURVE_SAMPLES))
+    curve = Curve(inputs, labels)
+    task = Task(
+        original,
+        view.batches(parts.retain, augmented=True),
+        view.loss,
+        forget=view.batches(parts.forget, augmented=False),
+        fresh=lambda: view.workload.model(seed),
+        train=training_task(view, parts.retain, seed).train,
+        forget_indices=parts.forget.tolist(),
+        indices=indices_of,
+        seed=seed,
+        on_step=curve,
+    )
+    try:
+        done = method(task)
+        outputs = collect(view, parts, done.model)
+    except (DataError, CertificationError) as error:  # it diverged, or was refused: a result too
+        return {**_head(method, seed), "guarantee": None, "failed": str(error), "audit": None}
+    return _row(case, store, method, done, seed, outputs, curve.points)
+
+
+def _retrained(case: Case, store: Store, method: Method, seed: int) -> dict[str, Any]:
+    """What was trained for the audit anyway."""
+    view, cost = open_view(case), store.read(f"retrained-{seed}") or {}
+    model = store.fill(f"retrained-{seed}", view.workload.model(seed))
+    details = {"settings": method.describe()}
+    done = Unlearned(method.name, method.kind, model, None, cost["steps"], cost["samples"], cost["seconds"], details)
+    return _row(case, store, method, done, seed, store.outputs(f"retrained-{seed}"), [])
+
+
+def _row(
+    case: Case,
+    store: Store,
+    method: Method,
+    done: Unlearned,
+    seed: int,
+    outputs: audit.Outputs,
+    curve: list[dict[str, Any]],
+) -> dict[str, Any]:
+    retraining = store.read(f"retrained-{seed}") or {}
+    return {
+        **_head(method, seed),
+        "guarantee": _guarantee(done),
+        "samples": done.samples,
+        **audit.effort(
+            seconds=done.seconds,
+            steps=done.steps,
+            retrain_seconds=retraining["seconds"],
+            retrain_steps=retraining["steps"],
+        ),
+        "details": {key: value for key, value in done.details.items() if key != "settings"},
+        "curve": curve,
+        "audit": judge(case, store, seed, outputs, weights=_distance(done.model, store, seed)),
+    }
+
+
+def _head(method: Method, seed: int) -> dict[str, Any]:
+    return {"method": method.name, "kind": method.kind, "seed": seed, "settings": method.describe()}
+
+
+def _distance(model: nn.Module, store: Store, seed: int) -> float:
+    retrained = weights.load(store.folder / f"retrained-{seed}.safetensors")
+    return audit.weight_distance(model.state_dict(), retrained)
+
+
+def _guarantee(done: Unlearned) -> dict[str, Any] | None:
+    if done.certificate is None:
+        return None
+    found = done.certificate["guarantee"]
+    return {
+        "mu": found["mu"],
+        "epsilon": found["epsilon"][found["accountant"]],
+        "delta": found["delta"],
+        "unconditional_delta": found["unconditional_delta"],
+        "simulated": done.certificate["kind"] != "certificate",
+    }

@@ -1,0 +1,35 @@
+"""Test accuracy along a run, at every noisy step and at ever wider intervals of the others."""
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..unlearning import Progress
+
+WIDER = 1.25  # 1, 2, 3, 4, 5, 7, 9, 12, … steps
+
+
+class Curve:
+    """A hook for a task. It looks at copies, so that looking changes nothing."""
+
+    def __init__(self, inputs: Tensor, labels: Tensor) -> None:
+        self._inputs, self._labels = inputs, labels
+        self.points: list[dict[str, Any]] = []
+        self._due: dict[str, int] = {}
+
+    def __call__(self, progress: Progress, model: nn.Module) -> None:
+        """One step was taken."""
+        due = self._due.get(progress.phase, 1)
+        if progress.phase != "noise" and progress.step < due and progress.step != progress.steps:
+            return
+        self._due[progress.phase] = max(progress.step + 1, int(progress.step * WIDER))
+        point = {name: getattr(progress, name) for name in ("phase", "step", "block", "loss")}
+        self.points.append({**point, "test_accuracy": self._accuracy(model, noisy=progress.phase == "noise")})
+
+    def _accuracy(self, model: nn.Module, *, noisy: bool) -> float:
+        """While noise falls, running statistics are void, and those of the batch take their place."""
+        twin = copy.deepcopy(model).train(noisy)
+        with torch.no_grad():
+            return float((twin(self._inputs).argmax(1) == self._labels).float().mean())
