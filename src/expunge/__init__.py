@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .planning import Plan
     from .subspaces import Custom, FastRotation, HeadBody, LayerCycle, Permutation, RandomRotation, Whole
     from .unlearning import FineTune, RichMeter
+    from .workloads import ClassDeletion, GroupDeletion, IndexDeletion, RandomDeletion
 
 __version__ = version("expunge")
 
@@ -37,15 +38,27 @@ _HOME = {
         ("Custom", "FastRotation", "HeadBody", "LayerCycle", "Permutation", "RandomRotation", "Whole"), "subspaces"
     ),
     **dict.fromkeys(("FineTune", "RichMeter"), "unlearning"),
+    **dict.fromkeys(("ClassDeletion", "GroupDeletion", "IndexDeletion", "RandomDeletion"), "workloads"),
     "Calibration": "calibration",
     "Certificate": "certificate",
     "Plan": "planning",
     "Proximity": "accounting",
 }
+_ROOMS = (
+    "accounting",
+    "audit",
+    "calibration",
+    "certificate",
+    "methods",
+    "planning",
+    "subspaces",
+    "unlearning",
+    "workloads",
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("accounting", "audit", "calibration", "certificate", "methods", "planning", "subspaces", "unlearning"):
+    if name in _ROOMS:
         return import_module(f".{name}", __name__)
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
@@ -62,6 +75,7 @@ __all__ = [
     "Calibration",
     "Certificate",
     "CertificationError",
+    "ClassDeletion",
     "ConfigError",
     "CoverageError",
     "Custom",
@@ -69,13 +83,16 @@ __all__ = [
     "ExpungeError",
     "FastRotation",
     "FineTune",
+    "GroupDeletion",
     "HeadBody",
+    "IndexDeletion",
     "LayerCycle",
     "Outcome",
     "Permutation",
     "Plan",
     "Proximity",
     "ProximityError",
+    "RandomDeletion",
     "RandomRotation",
     "RichMeter",
     "ViolationError",

@@ -42,7 +42,8 @@ def calibrate(
 ) -> Calibration:
     """Measure the proximity of trained and retrained models by coupled pairs (`expunge.calibration.calibrate` has it all).
 
-    With a clean phase, `loss` and `loader(stream, seed)` are those of the later run, and the gap is measured after it.
+    With a clean phase, `loss` and `loader(stream, seed)` are those of the later run, and the gap is measured after it; the
+    stream then holds the retained samples alone.
     """
     if clean is None:
         return calibration.calibrate(train, dataset, deletion, pairs=pairs, **settings)

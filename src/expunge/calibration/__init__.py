@@ -1,9 +1,11 @@
 """How far apart do the trained and the retrained model lie? Coupled training pairs, measured before any request."""
 
-from .calibrate import Calibration, calibrate
+from .calibrate import calibrate
 from .coupling import Deletion, Stream, base_stream, retained_stream
 from .pair import Train
 from .plot import plot_trajectory
+from .result import Calibration
+from .theory import regularized_head
 
 __all__ = [
     "Calibration",
@@ -13,5 +15,6 @@ __all__ = [
     "base_stream",
     "calibrate",
     "plot_trajectory",
+    "regularized_head",
     "retained_stream",
 ]

@@ -1,66 +1,131 @@
 """Where the runs take place: in this process, in several, or on a Ray cluster. Engines that exist; no scheduler of ours."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
 from multiprocessing import get_context
+from multiprocessing.reduction import ForkingPickler
+from pickle import PicklingError
+from queue import SimpleQueue
 from typing import Any
 
-from ..errors import ConfigError, ExpungeError
+from ..errors import ConfigError
 
-Work = Callable[..., Any]
+Arguments = tuple[Any, ...]
 RETRIES = 2  # of work whose worker was killed; work that fails by itself is not repeated
+KILLED = (
+    f"its process was killed {RETRIES + 1} times. Is there memory enough, and can train, data set and deletion be imported "
+    "by another process?"
+)
 
 
-def run_all(work: Work, arguments: Sequence[tuple[Any, ...]], *, workers: int, ray: str | None) -> Iterator[Any]:
-    """The results of `work(*arguments[i])`, as they come."""
+@dataclass(frozen=True)
+class Lost:
+    """Work that never came back: its worker was killed, again and again."""
+
+    arguments: Arguments
+    reason: str
+
+
+def run_all(
+    work: Callable[..., Any], job: Any, arguments: Sequence[Arguments], *, workers: int, threads: int, ray: str | None
+) -> Iterator[Any]:
+    """The results of `work(job, *arguments[i])`, as they come."""
+    if not arguments:
+        return iter(())
     if ray is not None:
-        return _on_ray(work, arguments, ray)
+        return _on_ray(work, job, arguments, ray, threads)
     if workers > 1 and len(arguments) > 1:
-        return _in_processes(work, arguments, workers)
-    return (work(*values) for values in arguments)
+        return _in_processes(work, job, arguments, min(workers, len(arguments)))
+    return (work(job, *values) for values in arguments)
 
 
-def _in_processes(work: Work, arguments: Sequence[tuple[Any, ...]], workers: int) -> Iterator[Any]:
-    """Fresh processes (a fork would inherit torch's threads, and hang). A killed worker's work is done again."""
-    waiting = dict(enumerate(arguments))
-    for _ in range(RETRIES + 1):
-        with ProcessPoolExecutor(min(workers, len(waiting)), mp_context=get_context("spawn")) as pool:
+def _in_processes(work: Callable[..., Any], job: Any, arguments: Sequence[Arguments], workers: int) -> Iterator[Any]:
+    """A process for each worker, so that one that is killed takes no other's work with it."""
+    _refuse_unsendable(job)
+    slots: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
+    for _ in range(workers):
+        slots.put(_slot())
+
+    def one(values: Arguments) -> Any:
+        slot = slots.get()
+        try:
+            for _ in range(RETRIES + 1):
+                with suppress(BrokenProcessPool):
+                    return slot.submit(work, job, *values).result()
+                slot.shutdown()
+                slot = _slot()
+            return Lost(values, KILLED)
+        finally:
+            slots.put(slot)
+
+    handing = ThreadPoolExecutor(workers)
+    try:
+        for future in as_completed([handing.submit(one, values) for values in arguments]):
+            yield future.result()
+    finally:
+        handing.shutdown(cancel_futures=True)
+        while not slots.empty():
+            slots.get().shutdown()
+
+
+def _slot() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"))  # a fork would inherit torch's threads, and hang
+
+
+def _refuse_unsendable(job: Any) -> None:
+    try:
+        ForkingPickler.dumps(job)
+    except (AttributeError, TypeError, PicklingError) as error:
+        raise ConfigError(
+            f"train, data set and deletion must be found by their name in a module, to reach another process ({error}). "
+            "Define them at the top level of a module, or use workers=1."
+        ) from error
+
+
+def _on_ray(
+    work: Callable[..., Any], job: Any, arguments: Sequence[Arguments], address: str, threads: int
+) -> Iterator[Any]:
+    """On a running cluster, whose nodes share the calibration's folder; Ray repeats what a dead worker leaves."""
+    try:
+        ray: Any = import_module("ray")
+    except ImportError as error:
+        raise ConfigError("Ray is not installed. Install it: pip install 'expunge[ray]'.") from error
+    if ours := not ray.is_initialized():
+        _connect(ray, address)
+    try:
+        remote, shared = ray.remote(max_retries=RETRIES, num_cpus=threads)(work), ray.put(job)
+        running = {remote.remote(shared, *values): values for values in arguments}
+        while running:
+            (done,), _ = ray.wait(list(running))
+            values = running.pop(done)
             try:
-                running = {pool.submit(work, *values): index for index, values in waiting.items()}
-            except (AttributeError, TypeError) as error:
-                raise _unsendable(error) from error
-            for future in as_completed(running):
-                try:
-                    result = future.result()
-                except BrokenProcessPool:
-                    continue
-                except (AttributeError, TypeError) as error:
-                    raise _unsendable(error) from error
-                del waiting[running[future]]
-                yield result
-        if not waiting:
-            return
-    raise ExpungeError(f"{len(waiting)} runs lost their worker {RETRIES + 1} times: is there memory enough?")
+                yield ray.get(done)
+            except ray.exceptions.RayTaskError as error:
+                raise error.as_instanceof_cause() from error
+            except ray.exceptions.RayError as error:
+                yield Lost(values, f"Ray lost it {RETRIES + 1} times: {' '.join(str(error).split())[:200]}")
+    finally:
+        if ours:
+            ray.shutdown()
 
 
-def _unsendable(error: Exception) -> ConfigError:
+def _cause(ray: Any, error: Any) -> Exception:
+    """What the work itself raised; or that a node could not even begin."""
+    if not isinstance(error.cause, ray.exceptions.RayError):
+        return error.cause
+    reason = str(error.cause).splitlines()[0]
     return ConfigError(
-        f"train, data set and deletion must be found by their name in a module, to be sent to another process ({error}). "
-        "Define them at the top level of a module, or use workers=1."
+        f"a Ray node cannot run it ({reason}). Install your modules on every node, or set PYTHONPATH there."
     )
 
 
-def _on_ray(work: Work, arguments: Sequence[tuple[Any, ...]], address: str) -> Iterator[Any]:
-    """On a running cluster, whose nodes share the calibration's folder; Ray repeats what a dead worker leaves."""
+def _connect(ray: Any, address: str) -> None:
     try:
-        import ray
-    except ImportError as error:
-        raise ConfigError("Ray is not installed. Install it: pip install 'expunge[ray]'.") from error
-    if not ray.is_initialized():
         ray.init(address=address, log_to_driver=False)
-    remote = ray.remote(max_retries=RETRIES, num_cpus=1)(work)
-    running = [remote.remote(*values) for values in arguments]
-    while running:
-        done, running = ray.wait(running)
-        yield ray.get(done[0])
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ConfigError(f"no Ray cluster answers at {address!r} ({reason}). Start one: ray start --head.") from error

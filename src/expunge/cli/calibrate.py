@@ -1,32 +1,41 @@
 """`expunge calibrate`: coupled training pairs → a proximity file."""
 
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import ConfigError
 from . import loading
 from .numbers import WholeNumber
-from .output import figure, print_facts, print_json, progress_line
+from .output import figure, print_facts, print_json, print_table, progress_line
+from .train import WorkloadName
 
 
 def calibrate(
     *,
-    workload: str | None = None,
+    workload: WorkloadName | None = None,
     scale: Literal["laptop", "paper"] = "laptop",
     data_dir: Path | None = None,
+    download: bool = False,
     weights: Path | None = None,
     epochs: WholeNumber | None = None,
+    steps: WholeNumber | None = None,
+    device: str = "cpu",
     train: str | None = None,
     dataset: str | None = None,
     deletion: str = "random:0.1",
     pairs: WholeNumber = 10,
-    seed: int = 0,
+    seed: WholeNumber = 0,
     failure: float | None = None,
     safety_factor: float = 1.0,
-    design: str | None = None,
+    design: loading.DesignName | None = None,
     blocks: WholeNumber = 4,
+    clean_steps: WholeNumber | None = None,
+    clean_optimizer: loading.OptimizerName = "sgd",
+    clean_lr: float = 0.01,
+    clean_loader: str | None = None,
+    clean_loss: str | None = None,
     every: WholeNumber | None = None,
     plot: Path | None = None,
     folder: Path | None = None,
@@ -42,21 +51,28 @@ def calibrate(
     Parameters
     ----------
     workload
-        One of ours (digits-mlp, mnist-mlp, cifar10-resnet18, …); or give --train and --dataset.
+        One of ours; or give --train and --dataset.
     scale
         "laptop" finishes on two cores; "paper" is the paper's own.
     data_dir
-        Where the workload's data lie.
+        Where the workload's data is; default $EXPUNGE_DATA, else ~/.cache/expunge.
+    download
+        Get what is missing from the published mirrors.
     weights
         Public weights, where the workload begins with some.
     epochs
         Training epochs, if not the recipe's.
+    steps
+        Stop after so many training steps.
+    device
+        Where the workload is trained: "cpu", "cuda", …
     train
         package.module:function(stream, seed) → model, or yielding (step, model, metrics).
     dataset
         package.module:function → the data set it trains on (anything with a length and items).
     deletion
-        random:0.1 (a fraction), class:5, or file:indices.txt.
+        random:0.1 (a fraction), class:5, group:7 (one user's records), file:indices.txt, or your own
+        package.module:function(dataset, seed) → indices.
     pairs
         n; they support a failure probability of 1/(n+1) and nothing smaller.
     seed
@@ -66,21 +82,31 @@ def calibrate(
     safety_factor
         Widens the gap; recorded as an assumption.
     design
-        Also measure the gap per block of this design (Permutation, LayerCycle, …).
+        Also measure the gap per block of this design.
     blocks
         k of that design.
+    clean_steps
+        Measure after a clean phase of so many steps on retained data.
+    clean_optimizer
+        Its optimiser; "lbfgs" counts iterations, with a strong Wolfe search.
+    clean_lr
+        Its learning rate.
+    clean_loader
+        With --train: package.module:function(stream, seed) → batches of the retained samples.
+    clean_loss
+        With --train: package.module:function of (model, batch) → scalar; default: cross-entropy.
     every
-        Also measure every so many training steps (a trajectory).
+        Also measure every so many of a workload's training steps (a trajectory).
     plot
         Draw the trajectory to this file (.png, .svg, .pdf).
     folder
-        Keep finished runs here, and go on from them after an interruption.
+        Keep finished runs here, and go on from them after an interruption. Holds trained weights.
     workers
         Processes on this machine.
     threads
         Threads per run; the same everywhere, because sums depend on it to the last bit.
     ray
-        Address of a Ray cluster whose nodes share --folder.
+        Address of a Ray cluster whose nodes share --folder; "auto" finds one.
     output
         Where the proximity file goes.
     quiet
@@ -88,110 +114,145 @@ def calibrate(
     json
         Print one JSON object.
     """
-    from .. import calibration
+    _refuse_misuse(workload, train, dataset, every, plot, clean_steps, clean_loader)
+    import expunge
 
+    for option, place in (("output", output), ("plot", plot)):
+        if place is not None:
+            loading.destination(option, place)
+    with loading.users_code():
+        if workload is not None:
+            runner, data, loader, loss = _ours(
+                workload, every, scale=scale, data_dir=data_dir, allow_download=download, weights=weights,
+                device=loading.device(device), **_given(epochs=epochs, steps=steps),
+            )  # fmt: skip
+        else:
+            runner, data = loading.function("train", str(train)), loading.function("dataset", str(dataset))()
+            loader = clean_loader and loading.function("clean-loader", clean_loader)
+            loss = loading.function("clean-loss", clean_loss) if clean_loss else loading.cross_entropy
+        if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
+            raise ConfigError(
+                f"--dataset {dataset} must return something with a length and items; got {type(data).__name__}."
+            )
+        clean = {} if clean_steps is None else {"loss": loss, "loader": loader}
+        with progress_line("pairs", pairs, quiet=quiet or json) as advance:
+            found = expunge.calibrate(
+                runner,
+                data,
+                _deletion(deletion),
+                clean=loading.clean_phase(clean_steps, clean_optimizer, clean_lr),
+                **clean,
+                pairs=pairs,
+                seed=seed,
+                failure=failure,
+                safety_factor=safety_factor,
+                design=None if design is None else loading.design(design, blocks),
+                folder=folder,
+                workers=workers,
+                threads=threads,
+                ray=ray,
+                on_pair=advance,
+            )
+    found.save(output)
+    print_json(found.to_dict()) if json else _show(found, output)
+    if plot is not None:
+        expunge.calibration.plot_trajectory(found, plot)
+
+
+def _refuse_misuse(
+    workload: str | None,
+    train: str | None,
+    dataset: str | None,
+    every: int | None,
+    plot: Path | None,
+    clean_steps: int | None,
+    clean_loader: str | None,
+) -> None:
     if (workload is None) == (train is None) or (train is None) != (dataset is None):
         raise ConfigError("give either --workload, or both --train and --dataset.")
-    if ray is not None and folder is None:
-        raise ConfigError("--ray needs --folder, on a file system that all nodes share.")
-    if workload is not None:
-        settings = _Opened(workload, scale, data_dir, weights, {} if epochs is None else {"epochs": epochs})
-        runner: Any = _Training(settings, every)
-        data = settings.open().dataset
-    else:
-        runner, data = loading.function("train", str(train)), loading.function("dataset", str(dataset))()
-    with progress_line("pairs", pairs, quiet=quiet or json) as advance:
-        found = calibration.calibrate(
-            runner,
-            data,
-            _deletion(deletion),
-            pairs=pairs,
-            seed=seed,
-            failure=failure,
-            safety_factor=safety_factor,
-            design=None if design is None else _design(design, blocks),
-            folder=folder,
-            workers=workers,
-            threads=threads,
-            ray=ray,
-            on_pair=advance,
-        )
-    found.save(output)
-    if plot is not None:
-        calibration.plot_trajectory(found, plot)
-    print_json(found.to_dict()) if json else _show(found, output)
+    if workload is not None and plot is not None and every is None:
+        raise ConfigError("--plot draws a trajectory: say with --every how many steps lie between two points.")
+    if train is not None and every is not None:
+        raise ConfigError("--every is for workloads; your own train yields (step, model, metrics) when it wants to.")
+    if train is not None and (clean_steps is None) != (clean_loader is None):
+        raise ConfigError("a clean phase of your own training takes both --clean-steps and --clean-loader.")
 
 
-@dataclass(frozen=True)
-class _Opened:
-    """A workload by name, opened in whatever process needs it."""
-
-    name: str
-    scale: str
-    data_dir: Path | None
-    weights: Path | None
-    changes: dict[str, Any] = field(hash=False)
-
-    @lru_cache(maxsize=1)  # noqa: B019 (one per process, on purpose)
-    def open(self) -> Any:
-        from .. import workloads
-
-        options: dict[str, Any] = {"scale": self.scale, "data_dir": self.data_dir, "weights": self.weights}
-        return workloads.open_workload(self.name, **options, **self.changes)
+def _given(**changes: Any) -> dict[str, Any]:
+    return {name: value for name, value in changes.items() if value is not None}
 
 
-@dataclass(frozen=True)
-class _Training:
-    """A workload's training as calibration calls it, with a trajectory where one is asked for."""
+def _ours(name: str, every: int | None, **options: Any) -> tuple[Any, Any, Callable[..., Any], Callable[..., Any]]:
+    from .. import workloads
 
-    workload: _Opened
-    every: int | None
-
-    def __call__(self, stream: Any, seed: int) -> Any:
-        opened, points = self.workload.open(), list[Any]()
-
-        def keep(step: Any) -> None:
-            if step.step == step.steps or (self.every and step.step % self.every == 0):
-                state = {name: value.detach().clone() for name, value in step.model.state_dict().items()}
-                points.append((step.step, state, {"test_accuracy": opened.accuracy(step.model)}))
-
-        model = opened.train(opened.stream(stream.index_map), seed, on_step=keep)
-        return [*points[:-1], (points[-1][0], model, points[-1][2])]
-
-    def describe(self) -> dict[str, Any]:
-        """For the coupling: the recipe, and how often it was looked at."""
-        return {"workload": self.workload.name, "recipe": self.workload.open().recipe.describe(), "every": self.every}
+    opened = workloads.open_workload(name, **options)
+    return opened.train if every is None else opened.trajectory(every), opened.dataset, opened.loader, opened.loss
 
 
 def _deletion(text: str) -> Any:
     from .. import workloads
 
     kind, _, value = text.partition(":")
+    makers: dict[str, Callable[[str], Any]] = {
+        "random": lambda fraction: workloads.RandomDeletion(float(fraction)),
+        "class": lambda label: workloads.ClassDeletion(int(label)),
+        "group": lambda group: workloads.GroupDeletion(int(group) if group.lstrip("-").isdigit() else group),
+        "file": workloads.IndexDeletion.from_file,
+    }
+    if not value:
+        raise ConfigError(
+            f"--deletion must be {', '.join(f'{name}:…' for name in makers)} or package.module:function; got {text!r}."
+        )
+    if kind not in makers:
+        loading.function("deletion", text)
+        return _OwnDeletion(text)
     try:
-        if kind == "random":
-            return workloads.RandomDeletion(float(value))
-        if kind == "class":
-            return workloads.ClassDeletion(int(value))
+        return makers[kind](value)
     except ValueError as error:
         raise ConfigError(f"--deletion {text}: {error}") from error
-    if kind == "file" and value:
-        return workloads.IndexDeletion.from_file(Path(value))
-    raise ConfigError(f"--deletion must be random:FRACTION, class:LABEL or file:PATH; got {text!r}.")
 
 
-def _design(name: str, blocks: int) -> Any:
-    from .. import subspaces
+@dataclass(frozen=True)
+class _OwnDeletion:
+    """A function of the user's as a deletion setting, found by its name in whatever process needs it."""
 
-    return subspaces.from_description({"kind": name, **({} if name in ("Whole", "HeadBody") else {"k": blocks})})
+    name: str
+
+    def forget(self, dataset: Any, seed: int) -> Any:
+        return loading.function("deletion", self.name)(dataset, seed)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "own", "function": self.name}
 
 
 def _show(found: Any, output: Path) -> None:
     gaps = sorted(found.gaps)
+    if len(found.steps) > 1:
+        print_table(("step", "largest gap", "test accuracy, all data", "retained"), _rows(found))
+        print()
     print_facts(
         [
             ("proximity", f"{figure(found.proximity.gap)} ({found.proximity.source})"),
             ("gaps", f"{figure(gaps[0])} … {figure(gaps[-1])}, median {figure(gaps[len(gaps) // 2])}"),
             ("what it says", found.summary()),
+            *(("assumes", assumption) for assumption in found.proximity.assumptions),
             ("file", str(output)),
         ]
     )
+
+
+def _rows(found: Any) -> list[tuple[str, ...]]:
+    points = zip(*(pair["trajectory"] for pair in found.pairs if "trajectory" in pair), strict=True)
+    return [
+        (
+            str(at[0]["step"]),
+            figure(max(point["gap"]["total"] for point in at)),
+            *(_accuracy([point["metrics"][run] for point in at]) for run in ("base", "retained")),
+        )
+        for at in points
+    ]
+
+
+def _accuracy(metrics: list[dict[str, float]]) -> str:
+    values = [each["test_accuracy"] for each in metrics if "test_accuracy" in each]
+    return f"{sum(values) / len(values):.2%}" if values else "–"

@@ -12,7 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from ..accounting import Proximity
 from ..accounting.ledger import parse, read_proximity, read_text
@@ -21,6 +21,8 @@ from ..errors import ConfigError, DataError, ExpungeError
 
 CALIBRATION = "expunge.calibration/1"
 OURS = str(Path(__file__).parents[1])
+DesignName = Literal["Whole", "RandomRotation", "FastRotation", "Permutation", "LayerCycle", "HeadBody"]
+OptimizerName = Literal["sgd", "adam", "adamw", "lbfgs"]
 
 
 def function(option: str, name: str) -> Any:
@@ -70,6 +72,37 @@ def device(name: str) -> str:
     except (RuntimeError, AssertionError) as error:
         raise ConfigError(f"device {name!r} is not there ({str(error).splitlines()[0]}). Use cpu.") from error
     return name
+
+
+def design(name: DesignName, blocks: int) -> Any:
+    """A block design by name; not all of them take a number of blocks."""
+    from .. import subspaces
+
+    arguments = {} if name in ("Whole", "HeadBody") else {"k": blocks}
+    return subspaces.from_description({"kind": name, **arguments})
+
+
+def cross_entropy(model: Any, batch: Any) -> Any:
+    """The loss where none is named."""
+    from torch.nn.functional import cross_entropy
+
+    if not isinstance(batch, (list, tuple)) or len(batch) != 2:
+        raise ConfigError(f"without a loss a batch must be (inputs, labels); got {type(batch).__name__}. Name a loss.")
+    return cross_entropy(model(batch[0]), batch[1])
+
+
+def clean_phase(steps: int | None, optimizer: OptimizerName, lr: float) -> Any:
+    """Described alike by `calibrate` and `unlearn`, so that a proximity fits the run."""
+    if steps is None:
+        return None
+    from functools import partial
+
+    import torch
+
+    import expunge
+
+    lbfgs = partial(torch.optim.LBFGS, lr=lr, max_iter=1, line_search_fn="strong_wolfe")  # a step is an iteration
+    return expunge.FineTune(steps, lbfgs if optimizer == "lbfgs" else optimizer, lr)
 
 
 def proximity(value: str) -> Proximity | float:

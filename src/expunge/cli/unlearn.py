@@ -13,8 +13,6 @@ from . import loading
 from .numbers import StepCount, WholeNumber
 from .output import figure, print_facts, print_json
 
-DesignName = Literal["Whole", "RandomRotation", "FastRotation", "Permutation", "LayerCycle", "HeadBody"]
-
 
 def unlearn(
     *,
@@ -29,9 +27,12 @@ def unlearn(
     step_size: float,
     weight_decay: float = 0.0,
     steps: StepCount = 1,
-    design: DesignName = "Permutation",
+    design: loading.DesignName = "Permutation",
     blocks: WholeNumber = 4,
     accountant: Accountant = "gaussian",
+    clean_steps: WholeNumber | None = None,
+    clean_optimizer: loading.OptimizerName = "sgd",
+    clean_lr: float = 0.01,
     fine_tune_steps: WholeNumber = 0,
     fine_tune_lr: float = 0.01,
     fine_tune_optimizer: Literal["sgd", "adam", "adamw"] = "sgd",
@@ -80,6 +81,12 @@ def unlearn(
         k, for the designs that take it.
     accountant
         "gaussian" is exact; "renyi" is the paper's.
+    clean_steps
+        Ordinary steps on retained data before the noise; the proximity must be calibrated after the same ones.
+    clean_optimizer
+        Their optimiser.
+    clean_lr
+        Their learning rate.
     fine_tune_steps
         Ordinary steps on retained data afterwards.
     fine_tune_lr
@@ -128,7 +135,7 @@ def unlearn(
         made = loading.model(model, weights, device)
         plan = expunge.plan(
             made,
-            blocks=_design(design, blocks),
+            blocks=loading.design(design, blocks),
             proximity=claimed,
             epsilon=epsilon,
             delta=delta,
@@ -142,8 +149,9 @@ def unlearn(
             outcome = expunge.unlearn(
                 made,
                 loading.function("data", data)(),
-                _cross_entropy if loss is None else loading.function("loss", loss),
+                loading.cross_entropy if loss is None else loading.function("loss", loss),
                 plan,
+                clean=loading.clean_phase(clean_steps, clean_optimizer, clean_lr),
                 fine_tune=recipe,
                 forget=forgotten,
                 public=public or (),
@@ -173,21 +181,6 @@ def _check_places(output: Path, certificate: Path, after: Path | None) -> None:
     loading.destination("certificate", certificate)
     if certificate.absolute() in {path.absolute() for path in (output, after) if path is not None}:
         raise ConfigError(f"--certificate {certificate} would overwrite --output or --after. Name another file.")
-
-
-def _design(name: DesignName, blocks: int) -> Any:
-    from .. import subspaces
-
-    arguments = {} if name in ("Whole", "HeadBody") else {"k": blocks}
-    return subspaces.from_description({"kind": name, **arguments})
-
-
-def _cross_entropy(model: Any, batch: Any) -> Any:
-    from torch.nn.functional import cross_entropy
-
-    if not isinstance(batch, (list, tuple)) or len(batch) != 2:
-        raise ConfigError(f"without --loss a batch must be (inputs, labels); got {type(batch).__name__}. Give --loss.")
-    return cross_entropy(model(batch[0]), batch[1])
 
 
 def _show(answer: dict[str, Any], gap: float) -> None:

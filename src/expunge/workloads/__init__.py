@@ -14,12 +14,13 @@ from .deletion import ClassDeletion, Deletion, GroupDeletion, IndexDeletion, Ran
 from .evaluation import accuracy
 from .features import Backbone, extract
 from .heads import Constants, constants, linear_head, mlp_head, penalty
+from .loader import Loader
 from .models import MODELS, build
 from .recipes import RECIPES, Recipe, recipe
 from .split import Split, split
 from .stream import Stream
-from .training import Step, train
-from .workload import Workload, open_workload
+from .training import Step, steps, train
+from .workload import Trajectory, Workload, open_workload
 
 __all__ = [
     "DATASETS",
@@ -33,11 +34,13 @@ __all__ = [
     "Deletion",
     "GroupDeletion",
     "IndexDeletion",
+    "Loader",
     "RandomDeletion",
     "Recipe",
     "Split",
     "Step",
     "Stream",
+    "Trajectory",
     "Workload",
     "accuracy",
     "build",
@@ -51,5 +54,6 @@ __all__ = [
     "penalty",
     "recipe",
     "split",
+    "steps",
     "train",
 ]

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import SupportsIndex
 
 import torch
 from torch import Tensor
@@ -48,6 +49,9 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __getitem__(self, index: SupportsIndex) -> tuple[Tensor, Tensor]:
+        return self.inputs[index], self.labels[index]
 
     @cached_property
     def sha256(self) -> str:

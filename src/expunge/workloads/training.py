@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,11 +65,21 @@ def train(
     saved = Checkpoint(checkpoint, every=checkpoint_every, fingerprint=run.fingerprint())
     if (state := saved.load()) is not None:
         run.restore(state)
-    with torch.random.fork_rng():
-        while run.step < run.steps:
-            run.advance()
-            saved.save(run.dump, now=run.step == run.steps)
+    while run.step < run.steps:
+        run.advance()
+        saved.save(run.dump, now=run.step == run.steps)
     return model
+
+
+def steps(
+    model: nn.Module, stream: Stream, recipe: Recipe, *, seed: int, device: str | torch.device = "cpu"
+) -> Iterator[Step]:
+    """The same training, step by step: its model may be looked at between them, not changed."""
+    taken: list[Step] = []
+    run = _Run(model.to(device), stream, recipe, seed, taken.append, _ignore)
+    while run.step < run.steps:
+        run.advance()
+        yield taken.pop()
 
 
 class _Run:
@@ -96,7 +106,9 @@ class _Run:
         for group in self.optimizer.param_groups:
             group["lr"] = self.recipe.rate(epoch)
         inputs, labels = self._batch(epoch, position)
-        loss = self._update(inputs, labels)
+        with torch.random.fork_rng():
+            torch.manual_seed(derive(self.seed, "model", self.step))  # for dropout
+            loss = self._update(inputs, labels)
         self.step += 1
         self.seconds += time.monotonic() - started
         self.on_step(Step(epoch + 1, self.step, self.steps, loss, self.model))
@@ -115,7 +127,6 @@ class _Run:
         return inputs, labels.to(self.device)
 
     def _update(self, inputs: Tensor, labels: Tensor) -> float:
-        torch.manual_seed(derive(self.seed, "model", self.step))  # for dropout; forked off the caller's generator
         first: list[tuple[float, int]] = []
 
         def closure() -> float:

@@ -1,11 +1,13 @@
 """A workload: a data set, a model and a recipe that belong together. `open_workload` finds all three by name."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from ..errors import ConfigError
 from . import download, features, heads, models
@@ -13,14 +15,22 @@ from .catalog import load
 from .dataset import Dataset
 from .evaluation import accuracy
 from .folders import data_folder
+from .heads import penalty
+from .loader import Loader
 from .recipes import Recipe, recipe
 from .stream import Stream
-from .training import train
+from .training import steps, train
+
+
+class Slots(Protocol):
+    """Any stream of the data set: all that counts is which samples stand in its slots."""
+
+    index_map: Tensor
 
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """What a calibration needs: `dataset`, and `train(stream, seed)` on any stream of it."""
+    """What calibration and unlearning ask for: `dataset`, `train(stream, seed)`, `loss(model, batch)`, `loader(stream)`."""
 
     recipe: Recipe
     dataset: Dataset
@@ -42,9 +52,26 @@ class Workload:
         """The data set, or the samples that an index map names."""
         return Stream(self.dataset, index_map)
 
-    def train(self, stream: Stream, seed: int, **options: Any) -> nn.Module:
+    def train(self, stream: Slots, seed: int, **options: Any) -> nn.Module:
         """One run; `options` are those of `training.train`."""
-        return train(self.model(seed), stream, self.recipe, seed=seed, device=self.device, **options)
+        return train(self.model(seed), self._own(stream), self.recipe, seed=seed, device=self.device, **options)
+
+    def trajectory(self, every: int) -> "Trajectory":
+        """The same run as `train`, with a look at the model every so many steps and at the end."""
+        return Trajectory(self, every)
+
+    def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        """The training loss of a batch of the loader: cross-entropy, and the recipe's L2 penalty if it has one."""
+        return cross_entropy(model(batch[0]), batch[1]) + penalty(model, self.recipe.l2)
+
+    def loader(self, stream: Slots, seed: int = 0) -> Loader:
+        """Batches as in training, for clean phases, noisy steps and fine-tuning; chance is torch's global generator."""
+        return Loader(self._own(stream), self.recipe)
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values, for the proximity file."""
+        begin = None if self.weights is None else download.file_sha256(Path(self.weights))
+        return {"recipe": self.recipe.describe(), "weights_sha256": begin}
 
     def accuracy(self, model: nn.Module, *, samples: int | None = None) -> float:
         """On the test part, or on its first `samples`."""
@@ -56,6 +83,33 @@ class Workload:
             std=self.recipe.std or self.dataset.std,
             augment=self.recipe.augment,
         )
+
+    def _own(self, stream: Slots) -> Stream:
+        return stream if isinstance(stream, Stream) else self.stream(stream.index_map)
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Training that gives (step, model, metrics) on the way, which calibration turns into a trajectory of the gap."""
+
+    workload: Workload
+    every: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.every, bool) or not isinstance(self.every, int) or self.every < 1:
+            raise ConfigError(f"every must be a whole number of steps, at least 1; got {self.every!r}.")
+
+    def __call__(self, stream: Slots, seed: int) -> Iterator[tuple[int, nn.Module, dict[str, float]]]:
+        """One run. Test accuracy is on as many samples as the recipe says."""
+        opened = self.workload
+        for step in steps(opened.model(seed), opened._own(stream), opened.recipe, seed=seed, device=opened.device):
+            if step.step % self.every == 0 or step.step == step.steps:
+                found = opened.accuracy(step.model, samples=opened.recipe.test_samples)
+                yield step.step, step.model, {"loss": step.loss, "test_accuracy": found}
+
+    def describe(self) -> dict[str, Any]:
+        """As the workload, and how often it was looked at."""
+        return {**self.workload.describe(), "every": self.every}
 
 
 def open_workload(
