@@ -13,7 +13,7 @@ class Spread(NamedTuple):
 
     mean: float
     deviation: float | None
-    count: int
+    seeds: int
 
 
 def _accuracy(part: str) -> Callable[[Row], float | None]:
@@ -27,7 +27,7 @@ def _lowest(row: Row) -> float | None:
 
 
 def _noise_seconds(row: Row) -> float | None:
-    return _at(row, "phases", "noise")
+    return _at(row, "details", "phases", "noise")
 
 
 MEASURES: dict[str, tuple[str, Callable[[Row], float | None]]] = {

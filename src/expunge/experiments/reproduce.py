@@ -6,7 +6,6 @@ was interrupted goes on where it was.
 
 import hashlib
 import json
-import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -77,7 +76,7 @@ def reproduce(experiment: Experiment, place: Place) -> dict[str, Any]:
         **{name: getattr(experiment, name) for name in STATED if getattr(experiment, name, "") != ""},
         "scale": place.scale,
         "changes": place.changes,
-        "machine": machine(place.device) | {"cores": platform.os.cpu_count()},
+        "machine": machine(place.device),
         "command": place.command,
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "seconds": time.monotonic() - started,
@@ -119,23 +118,28 @@ def _search(search: Search, place: Place) -> dict[str, Any]:
     smoke = place.scale == "smoke"
     tried = [(p, line) for p in search.panels for line in p.lines if line.ours or line.method.name == "from_public"]
     judged = _run(place, tried, TUNING[:1] if smoke else TUNING)
-    scores = {id(line): spread(rows, "retain") for (_, line), rows in zip(tried, judged, strict=True)}
+    scores = {id(line): _score(rows) for (_, line), rows in zip(tried, judged, strict=True)}
     panels = tuple(replace(panel, lines=_finalists(panel, scores)) for panel in search.panels)
     found = _recipe(Recipe(**{name: getattr(search, name) for name in _SHARED}, panels=panels), place)
     tables = [
-        {"title": panel.title, "tried": {line.label: scores[id(line)].mean for p, line in tried if p is panel}}
+        {"title": panel.title, "tried": {line.label: scores[id(line)] for p, line in tried if p is panel}}
         for panel in search.panels
     ]
     return {**found, "search": {"seeds": list(TUNING), "by": MEASURES["retain"][0], "panels": tables}}
+
+
+def _score(rows: list[dict[str, Any]]) -> float:
+    found = spread(rows, "retain")
+    return -1.0 if found is None else found.mean
 
 
 _SHARED = ("name", "title", "source", "claim", "shows", "seeds", "note")
 _RUNS = {Graph: _graph, Trajectory: _trajectory, Recipe: _recipe, Search: _search}
 
 
-def _finalists(panel: Panel, scores: dict[int, Any]) -> tuple[Line, ...]:
+def _finalists(panel: Panel, scores: dict[int, float]) -> tuple[Line, ...]:
     groups = ([line for line in panel.lines if line.ours], [x for x in panel.lines if x.method.name == "from_public"])
-    best = [max(group, key=lambda line: scores[id(line)].mean) for group in groups]
+    best = [max(group, key=lambda line: scores[id(line)]) for group in groups]
     return (*best, *(line for line in panel.lines if id(line) not in scores))
 
 

@@ -37,7 +37,7 @@ class Graph:
 
 
 # Runs of the paper whose Δ, ε and schedule are printed.
-RUNS: Mapping[str, dict[str, float]] = {
+RUNS: Mapping[str, dict[str, Any]] = {
     "MNIST, ε = 30": {"gap": 0.5, "epsilon": 30.0, "clip": 5000.0, "step_size": 1e-4, "weight_decay": 100.0},
     "ViT-Tiny, ε = 50": {"gap": 0.25, "epsilon": 50.0, "clip": 33.0, "step_size": 2e-3, "weight_decay": 50.0},
 }

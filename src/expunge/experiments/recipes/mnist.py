@@ -4,6 +4,8 @@ Tables tab:mnist-train-hparams and tab:hparams-mnist-final. The budgets of figur
 30, 60 and 90 cover those that the text and the other MNIST figures name.
 """
 
+from typing import Any
+
 from ...methods import BlockwiseNft, FromPublic, Nft, OutputPerturbation, Retrain
 from ...subspaces import Design, LayerCycle, Permutation, RandomRotation
 from ...unlearning import FineTune
@@ -49,7 +51,7 @@ def papers(epsilon: float, design: Design | None, *, gap: float, request: str, b
 
 def honest(epsilon: float, *, gap: float, delta: float = DELTA) -> tuple[Line, ...]:
     """What every comparison must show: output perturbation, as many steps from scratch, and retraining."""
-    target = {"epsilon": epsilon, "delta": delta, "proximity": gap}
+    target: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "proximity": gap}
     return (
         Line(
             label="output perturbation, the paper's fine-tuning",
@@ -90,7 +92,7 @@ def _against_budgets(
     )  # fmt: skip
 
 
-CLASSWISE = {  # table tab:comparison-classwise; TA over all ten classes
+CLASSWISE: dict[tuple[str, float], dict[str, Any]] = {  # table tab:comparison-classwise; TA over all ten classes
     ("NFT", 75.0): {"ua": 100.0, "retain": 15.76, "test": 14.22, "mia": 100.0},
     ("Block-wise NFT", 75.0): {"ua": 100.0, "retain": 97.47, "test": 88.06, "mia": 100.0},
     ("NFT", 90.0): {"ua": 99.96, "retain": 38.16, "test": 34.82, "mia": 100.0},

@@ -6,6 +6,7 @@ Training from scratch is tuned in the same way, on the same grid of fine-tuning 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ...methods import BlockwiseNft, FromPublic, OutputPerturbation, Retrain
 from ...subspaces import Permutation
@@ -22,7 +23,9 @@ RECOVERIES: dict[str, Callable[[int], FineTune]] = {
     "SGD 0.05": lambda steps: FineTune(steps, "sgd", 0.05, schedule="cosine"),
     "SGD 0.1": lambda steps: FineTune(steps, "sgd", 0.1, schedule="cosine"),
 }
-SCHEDULES = {  # clip, step size, weight decay, steps: a little drift, or decay that pays for its steps
+SCHEDULES: dict[
+    str, dict[str, Any]
+] = {  # clip, step size, weight decay, steps: a little drift, or decay that pays for its steps
     "C₁ = 1": {"clip": 1.0, "step_size": 1e-3, "weight_decay": 0.0, "steps": 5},
     "C₁ = 10, λ = 10": {"clip": 10.0, "step_size": 1e-3, "weight_decay": 10.0, "steps": 10},
     "C₁ = 50, λ = 100": {"clip": 50.0, "step_size": 1e-3, "weight_decay": 100.0, "steps": 5},
@@ -50,7 +53,7 @@ class Search:
 
 
 def _candidates(epsilon: float, gap: float, delta: float) -> tuple[Line, ...]:
-    target = {"epsilon": epsilon, "delta": delta, "proximity": gap}
+    target: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "proximity": gap}
     perturbed = [
         Line(
             label=f"output perturbation, {name}",
