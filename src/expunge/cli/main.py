@@ -26,6 +26,7 @@ COMMANDS = {
     "unlearn": "Plan, run and certify.",
     "verify": "Check a certificate, alone or against weights.",
     "recertify": "What a finished run is worth under another proximity.",
+    "report": "Results as one page, and the same figures as files.",
 }
 for name, summary in COMMANDS.items():
     app.command(f"expunge.cli.{name}:{name}", name=name, help=summary)
