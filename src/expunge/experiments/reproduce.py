@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from .. import calibration
 from ..methods import Method
 from .case import Case, open_view
 from .cell import run_cell
-from .measures import MEASURES, spread
 from .meter import Meter, silent
 from .noise import papers_noise
 from .recipes import Experiment, Graph, Line, Panel, Recipe, Scale, Search, Trajectory
@@ -125,12 +125,12 @@ def _search(search: Search, place: Place) -> dict[str, Any]:
         {"title": panel.title, "tried": {line.label: scores[id(line)] for p, line in tried if p is panel}}
         for panel in search.panels
     ]
-    return {**found, "search": {"seeds": list(TUNING), "by": MEASURES["retain"][0], "panels": tables}}
+    return {**found, "search": {"seeds": list(TUNING), "by": "accuracy on retained data", "panels": tables}}
 
 
 def _score(rows: list[dict[str, Any]]) -> float:
-    found = spread(rows, "retain")
-    return -1.0 if found is None else found.mean
+    """Mean accuracy on retained data; a run that failed is worth nothing."""
+    return fmean(row["audit"]["accuracy"]["retain"] if row["audit"] else 0.0 for row in rows)
 
 
 _SHARED = ("name", "title", "source", "claim", "shows", "seeds", "note")
