@@ -1,7 +1,6 @@
 """`expunge calibrate`: coupled training pairs → a proximity file."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -139,7 +138,7 @@ def calibrate(
             found = expunge.calibrate(
                 runner,
                 data,
-                _deletion(deletion),
+                loading.deletion(deletion),
                 clean=loading.clean_phase(clean_steps, clean_optimizer, clean_lr),
                 **clean,
                 pairs=pairs,
@@ -187,42 +186,6 @@ def _ours(name: str, every: int | None, **options: Any) -> tuple[Any, Any, Calla
 
     opened = workloads.open_workload(name, **options)
     return opened.train if every is None else opened.trajectory(every), opened.dataset, opened.loader, opened.loss
-
-
-def _deletion(text: str) -> Any:
-    from .. import workloads
-
-    kind, _, value = text.partition(":")
-    makers: dict[str, Callable[[str], Any]] = {
-        "random": lambda fraction: workloads.RandomDeletion(float(fraction)),
-        "class": lambda label: workloads.ClassDeletion(int(label)),
-        "group": lambda group: workloads.GroupDeletion(int(group) if group.lstrip("-").isdigit() else group),
-        "file": workloads.IndexDeletion.from_file,
-    }
-    if not value:
-        raise ConfigError(
-            f"--deletion must be {', '.join(f'{name}:…' for name in makers)} or package.module:function; got {text!r}."
-        )
-    if kind not in makers:
-        loading.function("deletion", text)
-        return _OwnDeletion(text)
-    try:
-        return makers[kind](value)
-    except ValueError as error:
-        raise ConfigError(f"--deletion {text}: {error}") from error
-
-
-@dataclass(frozen=True)
-class _OwnDeletion:
-    """A function of the user's as a deletion setting, found by its name in whatever process needs it."""
-
-    name: str
-
-    def forget(self, dataset: Any, seed: int) -> Any:
-        return loading.function("deletion", self.name)(dataset, seed)
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "own", "function": self.name}
 
 
 def _show(found: Any, output: Path) -> None:

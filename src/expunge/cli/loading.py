@@ -8,8 +8,9 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -139,6 +140,43 @@ def indices(path: Path) -> list[int]:
         return [int(word) for word in read_text(path).decode().replace(",", " ").split()]
     except ValueError as error:
         raise DataError(f"{path} must hold whole numbers (sample indices), and nothing else: {error}.") from error
+
+
+def deletion(text: str) -> Any:
+    """Who asks to be forgotten: random:FRACTION, class:LABEL, group:NAME, file:PATH, or a function of the user's."""
+    from .. import workloads
+
+    kind, _, value = text.partition(":")
+    makers: dict[str, Callable[[str], Any]] = {
+        "random": lambda fraction: workloads.RandomDeletion(float(fraction)),
+        "class": lambda label: workloads.ClassDeletion(int(label)),
+        "group": lambda group: workloads.GroupDeletion(int(group) if group.lstrip("-").isdigit() else group),
+        "file": workloads.IndexDeletion.from_file,
+    }
+    if not value:
+        raise ConfigError(
+            f"--deletion must be {', '.join(f'{name}:…' for name in makers)} or package.module:function; got {text!r}."
+        )
+    if kind not in makers:
+        function("deletion", text)
+        return _OwnDeletion(text)
+    try:
+        return makers[kind](value)
+    except ValueError as error:
+        raise ConfigError(f"--deletion {text}: {error}") from error
+
+
+@dataclass(frozen=True)
+class _OwnDeletion:
+    """A function of the user's as a deletion setting, found by its name in whatever process needs it."""
+
+    name: str
+
+    def forget(self, dataset: Any, seed: int) -> Any:
+        return function("deletion", self.name)(dataset, seed)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "own", "function": self.name}
 
 
 def destination(option: str, path: Path) -> None:

@@ -25,6 +25,7 @@ COMMANDS = {
     "calibrate": "How far apart trained and retrained models lie, from coupled training pairs.",
     "unlearn": "Plan, run and certify.",
     "verify": "Check a certificate, alone or against weights.",
+    "compare": "Many ways to unlearn, held against retraining.",
     "reproduce": "The paper's tables and figures, measured again.",
     "recertify": "What a finished run is worth under another proximity.",
     "report": "Results as one page, and the same figures as files.",

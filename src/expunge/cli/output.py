@@ -17,14 +17,14 @@ def print_json(answer: Mapping[str, Any]) -> None:
     print()
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A small right-aligned table."""
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, width: int | None = None) -> None:
+    """A small right-aligned table, cut to the terminal's width or to `width`."""
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    Console(highlight=False).print(table)
+    Console(highlight=False, width=width).print(table)
 
 
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:

@@ -63,7 +63,7 @@ _DIGITS = Settings(
         "l1_sparse": {"epochs": 5, "lr": 0.05, "gamma": 2e-3},
         "amun": {"epochs": 5, "lr": 0.05},
     },
-    random={"gradient_ascent": {"lr": 0.03}, "influence": {"alpha": 100.0}, "salun": {"epochs": 5, "lr": 0.03}},
+    random={"gradient_ascent": {"lr": 0.02}, "influence": {"alpha": 60.0}, "salun": {"epochs": 5, "lr": 0.03}},
     classes={"gradient_ascent": {"lr": 0.013}, "influence": {"alpha": 50.0}, "salun": {"epochs": 3, "lr": 0.01}},
 )
 _MNIST = Settings(
