@@ -171,8 +171,18 @@ def _line(panel: Panel, line: Line, rows: list[dict[str, Any]]) -> dict[str, Any
         "ours": line.ours,
         "paper": dict(line.paper),
         "papers_noise": papers_noise(line.method),
-        "rows": rows,
+        "rows": [_slim(row) for row in rows],
     }
+
+
+def _slim(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without what no table or figure here shows: curves of attacks, noise by block."""
+    kept = {name: value for name, value in row.items() if name not in ("details", "audit")}
+    audit, phases = row["audit"], row.get("details", {}).get("phases")
+    if audit is not None:
+        attacks = {name: {k: v for k, v in found.items() if k != "roc"} for name, found in audit["mia"].items()}
+        audit = {**audit, "mia": attacks}
+    return {**kept, "details": {"phases": phases} if phases else {}, "audit": audit}
 
 
 def _by_panel(panels: Sequence[Panel], jobs: Any, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -43,24 +43,27 @@ def papers(epsilon: float, design: Design | None, *, gap: float, request: str, b
         "fine_tune": fine_tuning(STEPS - 2 * blocks),
     }
     if design is None:
-        return Line(label="NFT, the paper's settings", method=Nft(**settings), paper=paper)
+        return Line(label="NFT", method=Nft(**settings), paper=paper)
     kind = "" if isinstance(design, RandomRotation) else f", {type(design).__name__}"
-    label = f"Block-wise NFT, k = {blocks}{kind}, the paper's settings"
+    label = f"Block-wise NFT, k = {blocks}{kind}"
     return Line(label=label, method=BlockwiseNft(**settings, design=design), paper=paper)
 
 
 def honest(epsilon: float, *, gap: float, delta: float = DELTA) -> tuple[Line, ...]:
-    """What every comparison must show: output perturbation, as many steps from scratch, and retraining."""
+    """What every comparison must show: output perturbation, as many steps from scratch, and retraining.
+
+    "SGD" is the paper's fine-tuning.
+    """
     target: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "proximity": gap}
     return (
         Line(
-            label="output perturbation, the paper's fine-tuning",
+            label="output perturbation, SGD",
             method=OutputPerturbation(**target, fine_tune=fine_tuning(STEPS - 1)),
         ),
         Line(
             label="output perturbation, Adam", method=OutputPerturbation(**target, fine_tune=adam(STEPS - 1)), ours=True
         ),
-        Line(label="from scratch, the paper's fine-tuning", method=FromPublic(fine_tuning(STEPS))),
+        Line(label="from scratch, SGD", method=FromPublic(fine_tuning(STEPS))),
         Line(label="from scratch, Adam", method=FromPublic(adam(STEPS))),
         Line(label="retrained", method=Retrain()),
     )

@@ -81,7 +81,7 @@ def _panel(title: str, epsilon: float, *, gap: float, delta: float, request: str
     random = request == "random"
     scratch = [Line(label=f"from scratch, {name}", method=FromPublic(make(STEPS))) for name, make in RECOVERIES.items()]
     plain = Line(
-        label="output perturbation, the paper's fine-tuning",
+        label="output perturbation, the paper's SGD",
         method=OutputPerturbation(epsilon=epsilon, delta=delta, proximity=gap, fine_tune=fine_tuning(STEPS - 1)),
     )
     return Panel(

@@ -32,7 +32,7 @@ def _graph(document: Document) -> Figure:
         y=Axis(y, log="y" in log),
         series=tuple(
             Series(label, tuple((a, b) for a, b in points), colour, dashed="paper" in label)
-            for colour, (label, points) in zip(cycle(COLOURS), document["lines"].items(), strict=False)
+            for colour, (label, points) in zip(cycle(COLOURS), document["lines"].items())
         ),
     )
 
