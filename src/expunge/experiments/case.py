@@ -17,13 +17,19 @@ OTHER_SETS = 1000  # deletions of requests begin here; calibration pairs draw th
 
 @dataclass(frozen=True)
 class Case:
-    """`shadows`: more retrained models for each seed, for the attacks that need some. `changes`: fields of the recipe."""
+    """Data, model and deletion.
+
+    shadows     more retrained models for each seed, for the attacks that need some
+    features    of the support vector machines that audit membership; None is all
+    changes     fields of the training recipe to set otherwise
+    """
 
     workload: str
     deletion: Deletion
     _: KW_ONLY
     scale: str = "laptop"
     shadows: int = 1
+    features: tuple[str, ...] | None = None
     data_dir: str | Path | None = None
     weights: str | Path | None = None
     device: str = "cpu"

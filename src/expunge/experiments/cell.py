@@ -46,7 +46,7 @@ def _run(case: Case, store: Store, method: Method, seed: int) -> dict[str, Any]:
         done = method(task)
         outputs = collect(view, parts, done.model)
     except (DataError, CertificationError) as error:  # it diverged, or was refused: a result too
-        return {**_head(method, seed), "guarantee": None, "failed": str(error), "audit": None}
+        return {**_head(method, seed), "guarantee": None, "failed": str(error), "curve": curve.points, "audit": None}
     return _row(case, store, method, done, seed, outputs, curve.points)
 
 

@@ -53,6 +53,7 @@ class Place:
             panel.deletion,
             scale="laptop" if self.scale == "smoke" else self.scale,
             shadows=0,
+            features=("confidence",),
             data_dir=self.data_dir,
             weights=self.weights,
             device=self.device,

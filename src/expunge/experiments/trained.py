@@ -43,7 +43,8 @@ def judge(
     """All audits of a model, against this seed's retrained ones."""
     shadows = [store.outputs(f"shadow-{seed}-{number}") for number in range(case.shadows)]
     reference = store.outputs(f"retrained-{seed}")
-    return audit.measure(outputs, reference=reference, retrained=shadows, weights=weights, seed=seed)
+    options = {} if case.features is None else {"svc_features": case.features}
+    return audit.measure(outputs, reference=reference, retrained=shadows, weights=weights, seed=seed, **options)
 
 
 def training_task(view: View, indices: Tensor, seed: int) -> Task:

@@ -15,7 +15,7 @@ from ...workloads import ClassDeletion, RandomDeletion
 from .mnist import DELTA, STEPS, fine_tuning
 from .recipe import Line, Panel, Scale, shortened
 
-TUNING = (500, 501)  # seeds of the models and requests that candidates are judged on
+TUNING = (500,)  # seeds of the models and requests that candidates are judged on
 RECOVERIES: dict[str, Callable[[int], FineTune]] = {
     "Adam 0.0005": lambda steps: FineTune(steps, "adam", 5e-4, schedule="cosine"),
     "Adam 0.001": lambda steps: FineTune(steps, "adam", 1e-3, schedule="cosine"),
@@ -100,11 +100,8 @@ SEARCHES = (
         source="ours; the settings of figures fig:block-nft-vs-nft and fig:classwise-mnist",
         claim="The same (ε, δ, Δ) as the paper's rows, with mechanism and fine-tuning chosen on calibration pairs.",
         panels=(
-            *(
-                _panel(f"random 10 %, ε = {e:g}", e, gap=0.5, delta=DELTA, request="random")
-                for e in (10.0, 30.0, 60.0, 90.0)
-            ),
-            *(_panel(f"class 5, ε = {e:g}", e, gap=3.0, delta=1e-4, request="class") for e in (75.0, 90.0)),
+            *(_panel(f"random 10 %, ε = {e:g}", e, gap=0.5, delta=DELTA, request="random") for e in (10.0, 30.0, 60.0)),
+            _panel("class 5, ε = 75", 75.0, gap=3.0, delta=1e-4, request="class"),
         ),
     ),
 )

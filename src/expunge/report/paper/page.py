@@ -38,7 +38,7 @@ def _papers_gap(document: Document) -> list[str]:
 
 def _verdicts(panel: Mapping[str, Any]) -> list[str]:
     """Agreement with the paper; validity of its noise; worth against the same steps from scratch."""
-    sentences = [*_agreement(panel), *_validity(panel), *_worth(panel)]
+    sentences = [*_agreement(panel), *_diverged(panel), *_validity(panel), *_worth(panel)]
     return [f"**{panel['title']}**: {sentence}" for sentence in sentences]
 
 
@@ -57,6 +57,13 @@ def _agreement(panel: Mapping[str, Any]) -> list[str]:
         f"{close} of the paper's {count} accuracies are within {CLOSE:g} points of ours"
         + (f"; further away: {'; '.join(far)}." if far else ".")
     ]
+
+
+def _diverged(panel: Mapping[str, Any]) -> list[str]:
+    lines = [line["label"] for line in panel["lines"] if all("failed" in row for row in line["rows"])]
+    if not lines:
+        return []
+    return [f"fine-tuning diverged in every seed after the noise that these settings need: {'; '.join(lines)}."]
 
 
 def _validity(panel: Mapping[str, Any]) -> list[str]:
@@ -114,13 +121,18 @@ def _body(document: Document, folder: str) -> list[str]:
 def _table(panel: Mapping[str, Any], shows: Sequence[str]) -> str:
     shown = [name for name in shows if any(spread(line["rows"], name) for line in panel["lines"])]
     head = ["", "ε", *(MEASURES[name][0] for name in shown)]
-    rows = [[line["label"], _epsilon(line), *(_cell(line, name) for name in shown)] for line in panel["lines"]]
+    rows = [[_named(line), _epsilon(line), *(_cell(line, name) for name in shown)] for line in panel["lines"]]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---", *["---:"] * (len(head) - 1)], *rows])
+
+
+def _named(line: Mapping[str, Any]) -> str:
+    failed = sum("failed" in row for row in line["rows"])
+    return line["label"] + (f" (diverged in {failed} of {len(line['rows'])} seeds)" if failed else "")
 
 
 def _epsilon(line: Mapping[str, Any]) -> str:
     found = [row["guarantee"]["epsilon"] for row in line["rows"] if row.get("guarantee")]
-    return f"{max(found):,.6g}" if found else "exact" if line["kind"] == "exact" else "none"
+    return f"{max(found):,.6g}" if found else {"exact": "exact", "certified": "–"}.get(line["kind"], "none")
 
 
 def _cell(line: Mapping[str, Any], measure: str) -> str:
