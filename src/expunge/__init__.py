@@ -44,6 +44,17 @@ _HOME = {
     "Plan": "planning",
     "Proximity": "accounting",
 }
+_ROOMS = (
+    "accounting",
+    "audit",
+    "calibration",
+    "certificate",
+    "methods",
+    "planning",
+    "subspaces",
+    "unlearning",
+    "workloads",
+)
 
 _ROOMS = (
     "accounting",

@@ -125,7 +125,7 @@ def compare(
         changes={} if epochs is None else {"epochs": epochs},
         settings=_settings(set or []),
     )
-    with _Stages(quiet=quiet or json) as tell:
+    with Stages(quiet=quiet or json) as tell:
         if proximity == "calibrated":
             request = experiments.calibrated(request, place, pairs=pairs, workers=workers, ray=ray, progress=tell)
         command = shlex.join(["expunge", *sys.argv[1:]])
@@ -156,13 +156,13 @@ def _settings(changes: list[str]) -> dict[str, dict[str, Any]]:
     return found
 
 
-class _Stages:
+class Stages:
     """One bar after another: proximity, training, methods."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet, self._stack, self._advance, self._what = quiet, ExitStack(), _ignore, ""
 
-    def __enter__(self) -> "_Stages":
+    def __enter__(self) -> "Stages":
         return self
 
     def __exit__(self, *_: object) -> None:

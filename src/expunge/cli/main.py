@@ -27,6 +27,7 @@ COMMANDS = {
     "verify": "Check a certificate, alone or against weights.",
     "audit": "What an attacker or a critic sees in an unlearned model.",
     "compare": "Many ways to unlearn, held against retraining.",
+    "reproduce": "The paper's tables and figures, measured again.",
     "recertify": "What a finished run is worth under another proximity.",
     "report": "Results as one page, and the same figures as files.",
 }

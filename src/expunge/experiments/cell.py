@@ -7,9 +7,8 @@ from torch import nn
 from .. import audit, weights
 from ..errors import CertificationError, DataError
 from ..methods import Method, Retrain, Task, Unlearned
+from .case import Case, open_view
 from .curve import Curve
-from .request import Request, open_view
-from .settings import build
 from .store import Store
 from .trained import collect, judge, training_task
 from .view import indices_of
@@ -17,18 +16,17 @@ from .view import indices_of
 CURVE_SAMPLES = 1000
 
 
-def run_cell(request: Request, store: Store, name: str, seed: int) -> dict[str, Any]:
+def run_cell(case: Case, store: Store, method: Method, seed: int, name: str) -> dict[str, Any]:
     """The cell's row: from its file, where it was run with the same settings; otherwise it is run now."""
-    method = build(request, seed)[name]
     row = store.read(f"{name}-{seed}")
     if row is None or row["settings"] != method.describe():
-        row = _retrained(request, store, method, seed) if name == Retrain.name else _run(request, store, method, seed)
+        row = (_retrained if method.name == Retrain.name else _run)(case, store, method, seed)
         store.keep(f"{name}-{seed}", row)
     return row
 
 
-def _run(request: Request, store: Store, method: Method, seed: int) -> dict[str, Any]:
-    view, parts = open_view(request), request.split(seed)
+def _run(case: Case, store: Store, method: Method, seed: int) -> dict[str, Any]:
+    view, parts = open_view(case), case.split(seed)
     original = store.fill(f"original-{seed}", view.workload.model(seed)).to(view.device)
     inputs, labels = next(view.judged(None, CURVE_SAMPLES, CURVE_SAMPLES))
     curve = Curve(inputs, labels)
@@ -48,21 +46,21 @@ def _run(request: Request, store: Store, method: Method, seed: int) -> dict[str,
         done = method(task)
         outputs = collect(view, parts, done.model)
     except (DataError, CertificationError) as error:  # it diverged, or was refused: a result too
-        return {**_head(method, seed), "guarantee": None, "failed": str(error), "audit": None}
-    return _row(request, store, method, done, seed, outputs, curve.points)
+        return {**_head(method, seed), "guarantee": None, "failed": str(error), "curve": curve.points, "audit": None}
+    return _row(case, store, method, done, seed, outputs, curve.points)
 
 
-def _retrained(request: Request, store: Store, method: Method, seed: int) -> dict[str, Any]:
+def _retrained(case: Case, store: Store, method: Method, seed: int) -> dict[str, Any]:
     """What was trained for the audit anyway."""
-    view, cost = open_view(request), store.read(f"retrained-{seed}") or {}
+    view, cost = open_view(case), store.read(f"retrained-{seed}") or {}
     model = store.fill(f"retrained-{seed}", view.workload.model(seed))
     details = {"settings": method.describe()}
     done = Unlearned(method.name, method.kind, model, None, cost["steps"], cost["samples"], cost["seconds"], details)
-    return _row(request, store, method, done, seed, store.outputs(f"retrained-{seed}"), [])
+    return _row(case, store, method, done, seed, store.outputs(f"retrained-{seed}"), [])
 
 
 def _row(
-    request: Request,
+    case: Case,
     store: Store,
     method: Method,
     done: Unlearned,
@@ -83,7 +81,7 @@ def _row(
         ),
         "details": {key: value for key, value in done.details.items() if key != "settings"},
         "curve": curve,
-        "audit": judge(request, store, seed, outputs, weights=_distance(done.model, store, seed)),
+        "audit": judge(case, store, seed, outputs, weights=_distance(done.model, store, seed)),
     }
 
 

@@ -1,17 +1,17 @@
 """A comparison: every method from the same trained models, cell by cell, each kept when it is done."""
 
 import sys
-from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ..calibration.pool import run_all
 from .cell import run_cell
 from .meter import Meter, silent
 from .request import Request
+from .settings import build
 from .store import Store
 from .trained import machine, prepare
+from .work import run_each
 
 SCHEMA = "expunge.comparison/1"
 
@@ -31,9 +31,12 @@ def compare(
                     methods beside each other, and longer
     """
     store = Store(folder, request.describe())
-    cells = [(request, store, name, seed) for seed in request.seeds for name in request.chosen]
-    originals = _all(prepare, [(request, store, seed) for seed in request.seeds], "training", progress, workers, ray)
-    rows = _all(run_cell, cells, "methods", progress, workers, ray)
+    options: dict[str, Any] = {"workers": workers, "ray": ray, "progress": progress}
+    originals = run_each(prepare, [(request, store, seed) for seed in request.seeds], "training", **options)
+    cells = [
+        (request, store, method, seed, name) for seed in request.seeds for name, method in build(request, seed).items()
+    ]
+    rows = run_each(run_cell, cells, "methods", **options)
     places = {name: place for place, name in enumerate(request.chosen)}
     return {
         "schema": SCHEMA,
@@ -48,19 +51,3 @@ def compare(
         "originals": sorted(originals, key=lambda found: found["seed"]),
         "rows": sorted(rows, key=lambda row: (places[row["method"]], row["seed"])),
     }
-
-
-def _all(
-    work: Callable[..., dict[str, Any]],
-    arguments: list[tuple[Any, ...]],
-    what: str,
-    tell: Meter,
-    workers: int,
-    ray: str | None,
-) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    tell(what, 0, len(arguments))
-    for result in run_all(work, arguments, workers=workers, ray=ray):
-        found.append(result)
-        tell(what, len(found), len(arguments))
-    return found

@@ -8,8 +8,9 @@ from torch import nn
 
 from .. import calibration
 from ..workloads import train
+from .case import open_view
 from .meter import Meter, silent
-from .request import Request, open_view
+from .request import Request
 
 PAIRS = 10_000  # seeds of the pairs begin here
 

@@ -10,21 +10,21 @@ from torch import Tensor, nn
 from .. import audit
 from ..methods import Retrain, Task
 from ..workloads import Split, train
-from .request import Request, open_view
+from .case import Case, open_view
 from .store import Store
 from .view import View
 
 SHADOW = 100_000  # seeds of shadow models begin here
 
 
-def prepare(request: Request, store: Store, seed: int) -> dict[str, Any]:
+def prepare(case: Case, store: Store, seed: int) -> dict[str, Any]:
     """Train what is missing of this seed; how the trained model fares before anything is unlearned."""
-    view, parts = open_view(request), request.split(seed)
+    view, parts = open_view(case), case.split(seed)
     before = _trained(view, store, parts, f"original-{seed}", torch.arange(parts.size), seed)
     _trained(view, store, parts, f"retrained-{seed}", parts.retain, seed)
-    for number in range(request.shadows):
+    for number in range(case.shadows):
         _trained(view, store, parts, f"shadow-{seed}-{number}", parts.retain, SHADOW + seed * 1000 + number)
-    return {**before, "audit": judge(request, store, seed, store.outputs(f"original-{seed}"))}
+    return {**before, "audit": judge(case, store, seed, store.outputs(f"original-{seed}"))}
 
 
 def _trained(view: View, store: Store, parts: Split, name: str, indices: Tensor, seed: int) -> dict[str, Any]:
@@ -38,12 +38,13 @@ def _trained(view: View, store: Store, parts: Split, name: str, indices: Tensor,
 
 
 def judge(
-    request: Request, store: Store, seed: int, outputs: audit.Outputs, *, weights: float | None = None
+    case: Case, store: Store, seed: int, outputs: audit.Outputs, *, weights: float | None = None
 ) -> dict[str, Any]:
     """All audits of a model, against this seed's retrained ones."""
-    shadows = [store.outputs(f"shadow-{seed}-{number}") for number in range(request.shadows)]
+    shadows = [store.outputs(f"shadow-{seed}-{number}") for number in range(case.shadows)]
     reference = store.outputs(f"retrained-{seed}")
-    return audit.measure(outputs, reference=reference, retrained=shadows, weights=weights, seed=seed)
+    options = {} if case.features is None else {"svc_features": case.features}
+    return audit.measure(outputs, reference=reference, retrained=shadows, weights=weights, seed=seed, **options)
 
 
 def training_task(view: View, indices: Tensor, seed: int) -> Task:

@@ -1,5 +1,6 @@
 """The same figures for papers: PNG and SVG by matplotlib, from the same descriptions as the page's."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,11 @@ FORMATS: dict[str, dict[str, Any]] = {"png": {"dpi": 200}, "svg": {"metadata": {
 
 def write(results: Results, folder: str | Path) -> list[Path]:
     """Every figure that was measured, as `<name>.png` and `<name>.svg`."""
+    return write_each([one for section in figures(results).values() for one in section], folder)
+
+
+def write_each(drawn: Iterable[Figure], folder: str | Path) -> list[Path]:
+    """These figures as files."""
     try:
         import matplotlib as mpl
     except ImportError as error:
@@ -44,11 +50,11 @@ def write(results: Results, folder: str | Path) -> list[Path]:
     place, written = Path(folder), list[Path]()
     place.mkdir(parents=True, exist_ok=True)
     with mpl.rc_context(STYLE):
-        for figure in (one for section in figures(results).values() for one in section):
-            drawn = draw(figure)
+        for figure in drawn:
+            canvas = draw(figure)
             for ending, options in FORMATS.items():
                 written.append(place / f"{figure.name}.{ending}")
-                drawn.savefig(written[-1], **options)
+                canvas.savefig(written[-1], **options)
     return written
 
 
@@ -122,6 +128,9 @@ def _series(axes: Any, series: Series, figure: Figure) -> None:
         markersize=3.5 if series.shape == "both" else 6,
         markerfacecolor="none" if series.colour == "grey" else ink,
     )
+    if series.band:
+        low, high = zip(*series.band, strict=True)
+        axes.fill_between(x, low, high, color=ink, alpha=0.15, linewidth=0)
     if series.spread:
         left, right = zip(*series.spread, strict=True)
         axes.errorbar(x, y, xerr=(left, right), fmt="none", ecolor=ink, elinewidth=1.2)

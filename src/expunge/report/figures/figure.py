@@ -26,7 +26,11 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """Points of one name. `spread` is how far left and right of each point its value may lie."""
+    """Points of one name.
+
+    spread   how far left and right of each point its value may lie
+    band     the lowest and highest value at each point's x, shaded (by matplotlib only)
+    """
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -35,6 +39,7 @@ class Series:
     dashed: bool = False
     quiet: bool = False  # thin, and neither in the legend nor in the table
     spread: tuple[tuple[float, float], ...] | None = None
+    band: tuple[tuple[float, float], ...] | None = None
 
 
 @dataclass(frozen=True)
