@@ -13,8 +13,7 @@ BIN := .venv/bin
 	@touch $@
 
 demo: .venv/ready
-	@$(BIN)/expunge plan --epsilon 30 --delta 1e-5 --proximity 0.5 --clip 5000 --step-size 1e-4 \
-	  --weight-decay 100 --steps 1 --blocks 4 --parameters 4364554
+	@$(BIN)/expunge demo $(ARGS)
 
 # The data and vectors that some tests read; those tests say so and skip where EXPUNGE_SHARED is unset.
 test: .venv/ready

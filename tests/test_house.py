@@ -24,10 +24,11 @@ ARROWS = {
     "workloads": set(),
     "experiments": LOWER | {"methods", "audit", "workloads"},
     "report": set(),  # it reads results, whoever wrote them
-    "cli": LOWER | {"methods", "audit", "workloads", "experiments", "report"},
+    "project": LOWER | {"api", "methods", "audit", "workloads", "report"},
+    "cli": LOWER | {"methods", "audit", "workloads", "experiments", "report", "project"},
 }
 QUICK = {f"cli/{name}.py" for name in ("__init__", "main", "plan", "account", "output", "numbers", "report")}
-COMMON = {"errors"}  # what every room may import
+COMMON = {"bars", "errors"}  # what every room may import
 TORCH = {"weights", "checkpoint"}  # what every room may import that may load torch
 FRONT = {"__init__", "__main__"}  # the front door leads into every room
 

@@ -9,7 +9,7 @@ import torch
 from expunge import experiments
 from expunge.errors import ConfigError, DataError
 from expunge.experiments import ALWAYS, Request, cell, compare, settings_of, summarise, write_csv
-from expunge.experiments.request import open_view
+from expunge.experiments.case import open_view
 from expunge.experiments.settings import SETTINGS, build
 from expunge.experiments.trained import training_task
 from expunge.methods import METHODS

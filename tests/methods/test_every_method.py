@@ -6,7 +6,7 @@ import time
 
 import pytest
 import torch
-from zoo import QUICK, make
+from classifiers import QUICK, make
 
 import expunge
 from expunge import weights

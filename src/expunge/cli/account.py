@@ -26,6 +26,7 @@ def account(ledger: Path, *, proximity: str, delta: float, failure: float | None
     blocks, claimed = load(ledger), loading.claim(proximity, failure)
     cost = mu(claimed.gap, blocks)
     answer = {
+        "schema": "expunge.account/1",
         "mu": cost,
         "delta": delta,
         "proximity": claimed.gap,

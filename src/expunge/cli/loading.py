@@ -3,9 +3,7 @@
 Nothing heavy is imported before it is needed: `expunge plan` reads proximity files too.
 """
 
-import importlib
 import os
-import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Generator
@@ -19,6 +17,7 @@ from ..accounting import Proximity
 from ..accounting.ledger import parse, read_proximity, read_text
 from ..accounting.proximity import given
 from ..errors import ConfigError, DataError, ExpungeError
+from ..project import functions
 
 CALIBRATION = "expunge.calibration/1"
 OURS = str(Path(__file__).parents[1])
@@ -27,24 +26,8 @@ OptimizerName = Literal["sgd", "adam", "adamw", "lbfgs"]
 
 
 def function(option: str, name: str) -> Any:
-    """The function called `package.module:function`; modules of the current folder are found."""
-    module_name, colon, attribute = name.partition(":")
-    if not (module_name and colon and attribute) or module_name.startswith("."):
-        raise ConfigError(f"--{option} must be package.module:function; got {name!r}.")
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"--{option} {name}: no module {error.name!r}. Run from the folder it is in, or install it."
-        ) from error
-    if not hasattr(module, attribute):
-        raise ConfigError(f"--{option} {name}: module {module_name!r} has no {attribute!r}.")
-    found = getattr(module, attribute)
-    if not callable(found):
-        raise ConfigError(f"--{option} {name} is a {type(found).__name__}, not a function.")
-    return found
+    """The function that an option names as `package.module:function`."""
+    return functions.function(f"--{option}", name)
 
 
 def model(factory: str, weights_file: Path, place: str = "cpu") -> Any:

@@ -19,6 +19,9 @@ app = App(
 )
 
 COMMANDS = {
+    "init": "A commented project file to begin with.",
+    "run": "A project from training to the report; each stage only when something changed.",
+    "demo": "All of it on a small data set, in under two minutes.",
     "plan": "The noise that a privacy target asks for, beside its alternatives.",
     "account": "What a ledger of blocks and steps costs.",
     "train": "A model of one of the workloads, from data to weights.",
@@ -31,6 +34,7 @@ COMMANDS = {
     "recertify": "What a finished run is worth under another proximity.",
     "report": "Results as one page, and the same figures as files.",
 }
+STAGES = ("train", "calibrate", "plan", "unlearn", "verify", "audit", "report")
 for name, summary in COMMANDS.items():
     app.command(f"expunge.cli.{name}:{name}", name=name, help=summary)
 
@@ -38,7 +42,12 @@ for name, summary in COMMANDS.items():
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the exit code."""
     try:
-        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        app(
+            _of_a_project(sys.argv[1:] if arguments is None else arguments),
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
     except CycloptsError as error:
         return _fail(2, f"{' '.join(str(error).split())} See: expunge {_command(arguments)}--help")
     except CertificationError as error:
@@ -50,6 +59,12 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
     return 0
+
+
+def _of_a_project(words: list[str]) -> list[str]:
+    """`expunge STAGE --project FILE …` is `expunge run STAGE --project FILE …`."""
+    named = any(word == "--project" or word.startswith("--project=") for word in words)
+    return ["run", *words] if named and words[0] in STAGES else words
 
 
 def _fail(code: int, message: str) -> int:

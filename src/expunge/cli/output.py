@@ -1,5 +1,6 @@
 """How answers look: one JSON object for machines, aligned lines and tables for people."""
 
+import itertools
 import json
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -9,6 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from ..bars import Bars
 
 
 def print_json(answer: Mapping[str, Any]) -> None:
@@ -44,13 +47,11 @@ def _printable(text: str) -> str:
 
 @contextmanager
 def progress_line(what: str, total: int, *, quiet: bool = False) -> Generator[Callable[[object], None]]:
-    """A bar on a terminal's standard error; the function moves it by one."""
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, disable=quiet or not console.is_terminal) as bars:
-        task = bars.add_task(what, total=total)
-        yield lambda _: bars.advance(task)
+    """A bar on a terminal's standard error, elsewhere a plain line now and then; the function moves it by one."""
+    count = itertools.count(1)
+    with Bars(quiet=quiet) as bars:
+        bars.move(what, 0, total)
+        yield lambda _: bars.move(what, next(count), total)
 
 
 def figure(value: float) -> str:

@@ -88,7 +88,7 @@ def _answer(made: planning.Plan) -> dict[str, Any]:
         "valid": {name: rivals.paper.valid(name) for name in rivals.paper.variance_factor},
     }
     return {
-        "schema": "expunge.plan/1",
+        "schema": "expunge.planned/1",
         "epsilon": made.epsilon,
         "delta": made.delta,
         "unconditional_delta": unconditional(made.delta, made.proximity.failure),

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
+from ..bars import Bars
 from ..errors import ConfigError
 from .numbers import WholeNumber
 from .output import print_facts, print_json
@@ -78,7 +79,8 @@ def train(
         name: value for name, value in (("epochs", epochs), ("steps", steps)) if value is not None
     }
     with ExitStack() as stack:
-        bars = stack.enter_context(_Bars(quiet=quiet or json))
+        bars = _Bars(quiet=quiet or json)
+        stack.enter_context(bars)
         opened = workloads.open_workload(
             workload,
             scale=scale,
@@ -154,42 +156,20 @@ class _Lines:
             print(json_text.dumps(row), file=self._file, flush=True)
 
 
-class _Bars:
-    """Bars on a terminal's standard error: downloads, features, training. Elsewhere nothing."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-        console = Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        disable = quiet or not console.is_terminal
-        self._bars = Progress(*columns, TextColumn("{task.fields[note]}"), console=console, disable=disable)
-        self._tasks: dict[str, Any] = {}
-
-    def __enter__(self) -> "_Bars":
-        self._bars.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.stop()
+class _Bars(Bars):
+    """Downloads, features, training."""
 
     def bytes(self, file: str, done: int, size: int) -> None:
         """A download."""
-        self._move(f"download {file}", done, size)
+        self.move(f"download {file}", done, size)
 
     def images(self, done: int, size: int) -> None:
         """Features."""
-        self._move("features", done, size)
+        self.move("features", done, size)
 
     def step(self, step: Any) -> None:
         """Training."""
-        self._move("training", step.step, step.steps, f"epoch {step.epoch}  loss {step.loss:.4g}")
-
-    def _move(self, name: str, done: int, total: int, note: str = "") -> None:
-        if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task(name, total=total, note="")
-        self._bars.update(self._tasks[name], completed=done, note=note)
+        self.move("training", step.step, step.steps, f"epoch {step.epoch}  loss {step.loss:.4g}")
 
 
 def _show(answer: dict[str, Any]) -> None:

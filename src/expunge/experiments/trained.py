@@ -43,7 +43,7 @@ def judge(
     """All audits of a model, against this seed's retrained ones."""
     shadows = [store.outputs(f"shadow-{seed}-{number}") for number in range(case.shadows)]
     reference = store.outputs(f"retrained-{seed}")
-    options = {} if case.features is None else {"svc_features": case.features}
+    options: dict[str, Any] = {} if case.features is None else {"svc_features": case.features}
     return audit.measure(outputs, reference=reference, retrained=shadows, weights=weights, seed=seed, **options)
 
 

@@ -7,7 +7,7 @@ from .documents import Attack, Row
 from .results import Results
 from .words import label
 
-BASELINES = ("output_perturbation", "from_public", "retrain")
+BASELINES = ("output_perturbation", "from_public", "from_public_noised", "retrain")
 ATTACKS = {
     "lira": "LiRA",
     "u_lira": "U-LiRA",

@@ -92,14 +92,17 @@ def verdict(results: Results) -> Verdict:
 
 
 def _public(case: Case) -> Judgement:
-    against, lead = "The same steps from the public initialisation", case.lead("from_public")
-    if lead is None:
+    against = "The same steps from the public initialisation"
+    measured = {name: lead for name in FRESH if (lead := case.lead(name)) is not None}
+    if not measured:
         return Judgement(
             against, "unknown", "Not measured. Without it nobody can say whether the old model was of any use."
         )
-    own, their, sign = lead
+    best = max(measured, key=lambda name: measured[name][1])
+    own, their, sign = measured[best]
     facts = (
-        f"The unlearned model reaches {percent(own)} on test data; a fresh one, after {_steps(case)}, {percent(their)}."
+        f"The unlearned model reaches {percent(own)} on test data; a fresh one, after {_steps(case, best)}"
+        f"{FRESH[best]}, {percent(their)}."
     )
     if sign > 0:
         return Judgement(against, "yes", f"{facts} What the old model knew was worth keeping.")
@@ -112,8 +115,8 @@ def _public(case: Case) -> Judgement:
     )
 
 
-def _steps(case: Case) -> str:
-    own, other = case.main.steps, case.found["from_public"].steps
+def _steps(case: Case, rival: str) -> str:
+    own, other = case.main.steps, case.found[rival].steps
     if own is None or other is None:
         return "as many steps as were given to it"
     same = own.mean == other.mean
@@ -179,6 +182,8 @@ def _calibration(results: Results, case: Case) -> Judgement:
     )
 
 
+# Noise may be a better start than the public initialisation: then it is the noise that helped, and not the old model.
+FRESH = {"from_public": "", "from_public_noised": " and the same noise"}
 JUDGES: tuple[Callable[[Case], Judgement], ...] = (_public, _plain_noise, _retraining)
 
 

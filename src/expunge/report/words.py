@@ -12,6 +12,7 @@ LABELS = {
     "output_perturbation": "Output perturbation",
     "retrain": "Retraining",
     "from_public": "Public init., same steps",
+    "from_public_noised": "Public init., same run with noise",
     "fine_tune": "Fine-tuning",
     "gradient_ascent": "Gradient ascent",
     "influence": "Influence function",

@@ -5,8 +5,9 @@ from .coverage import refuse_unusual
 from .engine import run, train_clean
 from .fine_tune import FineTune
 from .options import Loss, Options
-from .progress import Meter, Progress, RichMeter, silent
+from .progress import Meter, Progress, RichMeter, combine, measured, silent
 from .record import Record
+from .tensorboard import TensorBoardMeter
 
 __all__ = [
     "FineTune",
@@ -17,6 +18,9 @@ __all__ = [
     "Progress",
     "Record",
     "RichMeter",
+    "TensorBoardMeter",
+    "combine",
+    "measured",
     "refuse_unusual",
     "run",
     "silent",

@@ -1,8 +1,11 @@
 """What a run tells while it works. A meter is any function of a `Progress`; the library itself never prints."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ..accounting.checks import whole
+from ..bars import Bars
 
 Phase = Literal["clean", "noise", "statistics", "fine-tune"]
 
@@ -18,6 +21,7 @@ class Progress:
     loss: float | None = None
     gradient_norm: float | None = None
     clip: float | None = None
+    accuracy: float | None = None  # where somebody measures it: see `measured`
 
 
 Meter = Callable[[Progress], None]
@@ -27,36 +31,49 @@ def silent(_: Progress) -> None:
     """No progress at all."""
 
 
+def combine(*meters: Meter) -> Meter:
+    """One meter that tells all of these."""
+
+    def tell(progress: Progress) -> None:
+        for meter in meters:
+            meter(progress)
+
+    return tell
+
+
+def measured(meter: Meter, accuracy: Callable[[], float], *, every: int) -> Meter:
+    """The same meter, told the accuracy as well: after every so many steps, and at the end of each phase.
+
+    What it measures before the last noisy step is about weights that no certificate covers. Keep such numbers to yourself.
+    """
+    every = whole("every", every)
+
+    def tell(progress: Progress) -> None:
+        due = progress.step % every == 0 or progress.step == progress.steps
+        meter(replace(progress, accuracy=accuracy()) if due else progress)
+
+    return tell
+
+
 class RichMeter:
-    """Bars on a terminal's standard error, one per phase; elsewhere nothing. `with RichMeter() as meter: ...`."""
+    """A bar for each phase on a terminal, elsewhere a plain line every few seconds. `with RichMeter() as meter: ...`."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bars
-
-        console = Console(stderr=True)
-        columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bars = Bars(
-            *columns,
-            TextColumn("{task.fields[note]}"),
-            console=console,
-            disable=quiet or not console.is_terminal,
-        )
-        self._tasks: dict[str, Any] = {}
+        self._bars = Bars(quiet=quiet)
+        self._accuracy = ""
 
     def __enter__(self) -> "RichMeter":
-        self._bars.start()
+        self._bars.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bars.stop()
+        self._bars.__exit__()
 
     def __call__(self, progress: Progress) -> None:
         """Move the phase's bar."""
-        if progress.phase not in self._tasks:
-            self._tasks[progress.phase] = self._bars.add_task(progress.phase, total=progress.steps, note="")
-        self._bars.update(self._tasks[progress.phase], completed=progress.step, note=_note(progress))
+        if progress.accuracy is not None:
+            self._accuracy = f"  accuracy {progress.accuracy:.1%}"
+        self._bars.move(progress.phase, progress.step, progress.steps, _note(progress) + self._accuracy)
 
 
 def _note(progress: Progress) -> str:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 from statistics import fmean
 from typing import Any
 
@@ -31,8 +30,8 @@ def _graph(document: Document) -> Figure:
         x=Axis(x, log="x" in log),
         y=Axis(y, log="y" in log),
         series=tuple(
-            Series(label, tuple((a, b) for a, b in points), colour, dashed="paper" in label)
-            for colour, (label, points) in zip(cycle(COLOURS), document["lines"].items())
+            Series(label, tuple((a, b) for a, b in points), COLOURS[at % len(COLOURS)], dashed="paper" in label)
+            for at, (label, points) in enumerate(document["lines"].items())
         ),
     )
 
@@ -80,8 +79,8 @@ def _curves(document: Document, panel: Mapping[str, Any]) -> Figure:
     """Test accuracy through noise and fine-tuning, counted in steps from the first noisy one."""
     lines = [line for line in panel["lines"] if any(row.get("curve") for row in line["rows"])]
     series = [
-        _line(line, colour, dashed=index >= len(COLOURS) or line["kind"] != "certified")
-        for index, (line, colour) in enumerate(zip(lines, cycle(COLOURS), strict=False))
+        _line(line, COLOURS[at % len(COLOURS)], dashed=at >= len(COLOURS) or line["kind"] != "certified")
+        for at, line in enumerate(lines)
     ]
     exact = [line for line in panel["lines"] if line["method"] == "retrain"]
     retrained = spread(exact[0]["rows"], "final") if exact else None

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
+from classifiers import make
 from torch import nn
-from zoo import make
 
 from expunge.errors import ConfigError, CoverageError, DataError
 from expunge.methods import METHODS, Task, Unlearned
