@@ -1,3 +1,6 @@
+import sys
+from unittest.mock import patch
+
 import pytest
 
 from expunge.cli.main import main
@@ -11,10 +14,11 @@ class Command:
 
     def __call__(self, *words):
         self.capsys.readouterr()
-        try:
-            code = main([str(word) for word in words])
-        except SystemExit as end:
-            code = end.code
+        with patch.object(sys, "argv", ["expunge", *map(str, words)]):
+            try:
+                code = main()
+            except SystemExit as end:
+                code = end.code
         captured = self.capsys.readouterr()
         return code, captured.out, captured.err
 

@@ -1,5 +1,7 @@
 """Batches by indexing, and looking at a run without changing it."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -79,3 +81,5 @@ def test_a_curve_looks_at_wider_and_wider_intervals_and_changes_nothing():
     assert 15 < len(steps) < 30
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert model.training
+    curve(Progress("clean", 1, 1, loss=math.nan), model)
+    assert curve.points[-1]["loss"] is None  # JSON has no such number

@@ -132,7 +132,7 @@ def test_a_loss_with_parameters_is_still_refused_where_it_would_be_certified(dig
         def forward(self, model, batch):
             return nn.functional.cross_entropy(self.inner(model(batch[0])), batch[1])
 
-    with pytest.raises(ConfigError, match="the loss has parameters of its own"):
+    with pytest.raises(CoverageError, match="the loss holds tensors that are not the model's"):
         make("output_perturbation")(digits.task(loss=Leaky()))
 
 

@@ -29,7 +29,7 @@ def test_its_files_say_what_was_done(place):
     run = place.folder / "run"
     comparison = json.loads((run / "comparison.json").read_text())
     rows = {row["method"]: row for row in comparison["rows"]}
-    assert list(rows) == ["blockwise_nft", "retrain", "from_public", "output_perturbation"]
+    assert list(rows) == ["blockwise_nft", "retrain", "from_public", "from_public_noised", "output_perturbation"]
     promise = json.loads((run / "certificate.json").read_text())["guarantee"]
     assert rows["blockwise_nft"]["guarantee"]["epsilon"] == promise["epsilon"]["gaussian"] <= 20.0
     assert rows["retrain"]["guarantee"] is rows["from_public"]["guarantee"] is None

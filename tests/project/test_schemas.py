@@ -103,10 +103,15 @@ def _compare(run, _):
     run("compare", "--methods", "retrain,from_public", "--epochs", "1", "--proximity", "0.5")
 
 
+def _reproduce(run, _):
+    run("reproduce", "--list")
+    run("reproduce", "budget", "--scale", "smoke")
+
+
 EXAMPLES = {
     "init": _init, "run": _project, "demo": _demo, "plan": _plan, "account": _account, "train": _train,
     "calibrate": _calibrate, "unlearn": _unlearn, "verify": _verify, "audit": _audit, "compare": _compare,
-    "recertify": _recertify, "report": _report,
+    "recertify": _recertify, "report": _report, "reproduce": _reproduce,
 }  # fmt: skip
 
 

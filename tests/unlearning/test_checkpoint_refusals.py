@@ -27,7 +27,6 @@ def stopped(tmp_path):
         {"fine_tune": FineTune(steps=5)},
         {"blocks": Permutation(3)},
         {"plan": {"epsilon": 20.0}},
-        {"accumulate": 1},
         {"variant": "Adam"},
     ],
     ids=lambda other: next(iter(other)),
@@ -38,6 +37,14 @@ def test_the_checkpoint_of_another_run_is_refused(stopped, other):
     with pytest.raises(ConfigError, match="another run"):
         run(options.pop("variant"), stopped, **options)
     assert stopped.read_bytes() == before
+
+
+def test_the_checkpoint_of_another_accumulation_is_refused(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    with pytest.raises(StopError):
+        run("Adam", path, progress=stop_at(3, lambda _: None))
+    with pytest.raises(ConfigError, match="another run"):
+        run("Adam", path, accumulate=3)
 
 
 def test_the_checkpoint_of_other_weights_is_refused(stopped, monkeypatch):

@@ -42,7 +42,7 @@ class Start(nn.Module):
 
 
 def push(model, batch):
-    return -model.sign * 1e6 * DIRECTION[0] * (model.a.sum() + model.b.sum())
+    return -model.sign * 1e6 * (model.a.sum() + model.b.sum())
 
 
 def run(design, steps, decay, seed, sign):

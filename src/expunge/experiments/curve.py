@@ -25,8 +25,7 @@ class Curve:
         if progress.phase != "noise" and progress.step < due and progress.step != progress.steps:
             return
         self._due[progress.phase] = max(progress.step + 1, int(progress.step * WIDER))
-        point = {name: getattr(progress, name) for name in ("phase", "step", "block", "loss")}
-        self.points.append({**point, "test_accuracy": self._accuracy(model, noisy=progress.phase == "noise")})
+        self.points.append({**progress.point, "test_accuracy": self._accuracy(model, noisy=progress.phase == "noise")})
 
     def _accuracy(self, model: nn.Module, *, noisy: bool) -> float:
         """While noise falls, running statistics are void, and those of the batch take their place."""

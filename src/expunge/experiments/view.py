@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch import Tensor
 
-from ..workloads import Augment, Workload, penalty
+from ..workloads import Augment, Workload
 
 
 class View:
@@ -17,6 +16,7 @@ class View:
     def __init__(self, workload: Workload) -> None:
         recipe, data = workload.recipe, workload.dataset.to(workload.device)
         self.workload = replace(workload, dataset=data)
+        self.loss = workload.loss
         self.device, self.augment = torch.device(workload.device), recipe.augment
         self._scale = (recipe.mean or data.mean, recipe.std or data.std)
         ready = recipe.augment == Augment()
@@ -24,10 +24,6 @@ class View:
         self.labels, self._ready = data.labels, ready
         self.test_inputs, self.test_labels = data.test_inputs, data.test_labels
         self.batch_size = recipe.batch_size or len(data)
-
-    def loss(self, model: nn.Module, batch: Any) -> Tensor:
-        """That of the training: cross-entropy, and the recipe's penalty."""
-        return cross_entropy(model(batch[0]), batch[1]) + penalty(model, self.workload.recipe.l2)
 
     def batches(self, indices: Tensor, *, augmented: bool) -> "Batches":
         """Training samples by index, in a new order each time."""

@@ -117,8 +117,7 @@ class Contest:
         def look(progress: Any, model: nn.Module) -> None:
             due = every and (progress.step % every == 0 or progress.step == progress.steps or progress.phase == "noise")
             found = accuracy(model, self.materials.tests()) if due else None
-            point = {key: getattr(progress, key) for key in ("phase", "step", "block", "loss")}
-            curve.append({**point, "test_accuracy": found})
+            curve.append({**progress.point, "test_accuracy": found})
             self.work.bars.move(progress.phase, progress.step, progress.steps)
 
         return methods.Task(

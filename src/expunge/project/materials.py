@@ -151,16 +151,13 @@ def _workload(project: Project, name: str) -> Materials:
     def to_look_at(batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         return recipe.augment.evaluation(batch[0], mean, std), batch[1]
 
-    def loss(model: nn.Module, batch: Any) -> Tensor:
-        return _cross_entropy(model, batch) + workloads.penalty(model, recipe.l2)
-
     return Materials(
         project,
         _Samples(data.inputs, data.labels, data.sha256),
         _Samples(data.test_inputs, data.test_labels, data.sha256),
         lambda: opened.model(project.project.seed).to(project.project.device),
         lambda stream, seed: opened.train(opened.stream(stream.index_map), seed),
-        loss,
+        opened.loss,
         (to_train_on, to_look_at),
         opened,
     )

@@ -1,6 +1,7 @@
 """`Custom`: your own blocks, as groups of parameter names or as orthonormal bases."""
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -75,8 +76,7 @@ class _Given:
             )
         together = torch.cat([a.double().cpu() for a in bases], dim=1)
         excess = together.T @ together - torch.eye(length, dtype=torch.float64)
-        error = torch.linalg.matrix_norm(excess, ord=2).item() if length else 0.0
-        if not error <= TOLERANCE:
+        if not (error := _size(excess)) <= TOLERANCE:
             raise ConfigError(
                 f"the bases of {name!r} are not orthonormal: ‖AᵀA − I‖ = {error:.2g}; "
                 f"at most {TOLERANCE:g} is allowed. Orthogonalise them (torch.linalg.qr)."
@@ -90,6 +90,13 @@ class _Given:
     def piece(self, block: int, like: Tensor) -> Rotated:
         """The user's matrix."""
         return Rotated(self._bases[block].to(device=like.device, dtype=like.dtype).contiguous(), -1)
+
+
+def _size(matrix: Tensor) -> float:
+    """Its largest singular value; what is not finite has none, and LAPACK says so in a different way on every machine."""
+    if not matrix.numel():
+        return 0.0
+    return torch.linalg.matrix_norm(matrix, ord=2).item() if bool(matrix.isfinite().all()) else math.nan
 
 
 def _fingerprint(matrix: Tensor) -> str:

@@ -34,7 +34,7 @@ class Coordinates:
             tensor.view(-1).index_add_(0, self._index, coordinates)
         else:
             scattered = torch.zeros(tensor.numel(), dtype=tensor.dtype, device=tensor.device)
-            tensor.add_(scattered.index_copy_(0, self._index, coordinates).view(tensor.shape))
+            tensor.add_(scattered.index_add_(0, self._index, coordinates).view(tensor.shape))
 
 
 class Rotated:

@@ -1,8 +1,9 @@
 """What a run tells while it works. A meter is any function of a `Progress`; the library itself never prints."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from ..accounting.checks import whole
 from ..bars import Bars
@@ -22,6 +23,12 @@ class Progress:
     gradient_norm: float | None = None
     clip: float | None = None
     accuracy: float | None = None  # where somebody measures it: see `measured`
+
+    @property
+    def point(self) -> dict[str, Any]:
+        """For a curve, in JSON: a loss that is no number is none."""
+        loss = self.loss if self.loss is not None and math.isfinite(self.loss) else None
+        return {"phase": self.phase, "step": self.step, "block": self.block, "loss": loss}
 
 
 Meter = Callable[[Progress], None]

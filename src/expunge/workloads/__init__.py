@@ -15,6 +15,7 @@ from .evaluation import accuracy
 from .features import Backbone, extract
 from .heads import Constants, constants, linear_head, mlp_head, penalty
 from .loader import Loader
+from .loss import TrainingLoss
 from .models import MODELS, build
 from .recipes import RECIPES, Recipe, recipe
 from .split import Split, split
@@ -40,6 +41,7 @@ __all__ = [
     "Split",
     "Step",
     "Stream",
+    "TrainingLoss",
     "Trajectory",
     "Workload",
     "accuracy",

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from ..errors import ConfigError
 from . import download, features, heads, models
@@ -15,8 +14,8 @@ from .catalog import load
 from .dataset import Dataset
 from .evaluation import EvaluationBatches, accuracy
 from .folders import data_folder
-from .heads import penalty
 from .loader import Loader
+from .loss import TrainingLoss
 from .recipes import Recipe, recipe
 from .stream import Stream
 from .training import steps, train
@@ -60,9 +59,10 @@ class Workload:
         """The same run as `train`, with a look at the model every so many steps and at the end."""
         return Trajectory(self, every)
 
-    def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
-        """The training loss of a batch of the loader: cross-entropy, and the recipe's L2 penalty if it has one."""
-        return cross_entropy(model(batch[0]), batch[1]) + penalty(model, self.recipe.l2)
+    @property
+    def loss(self) -> TrainingLoss:
+        """The training loss, as a function of model and batch."""
+        return TrainingLoss(self.recipe.l2)
 
     def loader(self, stream: Slots, seed: int = 0) -> Loader:
         """Batches as in training, for clean phases, noisy steps and fine-tuning; chance is torch's global generator."""

@@ -109,9 +109,8 @@ class _Curve:
             self._accuracy = f"  accuracy {found:.1%}"
         shown = "" if progress.loss is None else f"loss {progress.loss:.4g}"
         self._work.bars.move(progress.phase, progress.step, progress.steps, shown + self._accuracy)
-        point = {name: getattr(progress, name) for name in ("phase", "step", "block", "loss")}
         with self._place.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**point, "test_accuracy": found}) + "\n")
+            file.write(json.dumps({**progress.point, "test_accuracy": found}) + "\n")
         self.seconds += time.perf_counter() - began
 
     @property
