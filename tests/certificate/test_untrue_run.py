@@ -1,5 +1,9 @@
-"""Ways in which a run could do something else than its ledger says. Each is refused."""
+"""Ways in which a run could do something else than its ledger says. Each is refused.
 
+A loss that holds tensors is refused before it runs; here it lies that they are public, so that what it does is noticed.
+"""
+
+import copy
 import json
 from dataclasses import replace
 from functools import partial
@@ -31,7 +35,7 @@ def test_a_loss_that_loads_the_old_weights_is_refused():
         model.load_state_dict(before, assign=True)
         return loss
 
-    assert not certified(model, loss=restores)
+    assert not certified(model, loss=restores, public=["loss"])
 
 
 def test_a_loss_that_replaces_a_module_is_refused():
@@ -60,7 +64,7 @@ def test_parameters_that_change_between_the_steps_are_noticed(way):
         for parameter in model.parameters():
             optimizer = torch.optim.SGD([parameter], lr=0.1)
             parameter.register_post_accumulate_grad_hook(lambda _, optimizer=optimizer: optimizer.step())
-    assert not certified(model, plan(model, steps=4), loss=restores)
+    assert not certified(model, plan(model, steps=4), loss=restores, public=["loss"])
 
 
 def test_a_block_that_was_noised_stays_so_while_others_run():
@@ -73,7 +77,61 @@ def test_a_block_that_was_noised_stays_so_while_others_run():
             model[0].load_state_dict({name: before[f"0.{name}"] for name in ("weight", "bias")})
         return cross_entropy(model, batch)
 
-    assert not certified(model, plan(model, LayerCycle(3)), loss=restores)
+    assert not certified(model, plan(model, LayerCycle(3)), loss=restores, public=["loss"])
+
+
+@pytest.mark.parametrize("way", ["load_state_dict", "data"])
+@pytest.mark.parametrize("phase", ["noise", "fine-tune"])
+@pytest.mark.parametrize("last", [False, True])
+def test_a_meter_that_restores_the_best_weights_so_far_is_noticed(way, phase, last):
+    model = network()
+    best = values(model)
+
+    def meter(progress):
+        if progress.phase == phase and last == (progress.step == progress.steps):
+            if way == "load_state_dict":
+                model.load_state_dict(best)
+            for name, parameter in model.named_parameters():
+                parameter.data.copy_(best[name])
+
+    assert not certified(model, fine_tune=FineTune(2), progress=meter)
+    assert certified(network(), fine_tune=FineTune(2))
+
+
+@pytest.mark.parametrize("call", [6, -1])
+def test_a_loss_that_restores_weights_after_the_noise_is_noticed(call):
+    """In fine-tuning, and while the statistics of BatchNorm are estimated at the very end."""
+    model = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 3))
+    before, calls = values(model), []
+
+    def counts(model, batch):
+        calls.append(None)
+        return cross_entropy(model, batch)
+
+    assert certified(
+        nn.Sequential(*map(copy.deepcopy, model)), loss=counts, fine_tune=FineTune(3), statistics_batches=3
+    )
+    chosen = call % len(calls)
+    calls.clear()
+
+    def restores(model, batch):
+        if len(calls) == chosen:
+            model.load_state_dict(before)
+        return counts(model, batch)
+
+    assert not certified(model, loss=restores, fine_tune=FineTune(3), statistics_batches=3, public=["loss"])
+
+
+def test_a_function_that_computes_a_buffer_and_moves_weights_is_noticed():
+    model = network()
+    model.register_buffer("scale", torch.ones(1))
+
+    def scale(model):
+        with torch.no_grad():
+            model[0].weight.mul_(0.0)
+        return model.scale
+
+    assert not certified(model, recompute={"scale": scale})
 
 
 def test_an_embedding_that_shortens_its_rows_is_refused():

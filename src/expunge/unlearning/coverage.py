@@ -17,10 +17,11 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from ..errors import BufferError, ConfigError, CoverageError
-from .loose import Loose, fingerprint, loose_tensors
+from .loose import Loose, fingerprint, loose_tensors, of_class, own_ids
 
 Recompute = Mapping[str, Callable[[nn.Module], Tensor]]
 REGISTRIES = ("_parameters", "_buffers", "_modules")
+HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
@@ -146,9 +147,9 @@ def _buffers(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
 
 def _find_hidden(model: nn.Module, declared: Callable[[str], bool], inventory: Inventory) -> None:
     """State that no parameter or buffer shows: loose tensors and arrays, extra state, keys added by hooks."""
-    registered = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
-    for name, value in _pockets(model):
-        loose = [tensor for tensor in loose_tensors(value) if id(tensor) not in registered]
+    own = own_ids(model)
+    for name, values in _pockets(model).items():
+        loose = list(loose_tensors(values, own))
         if loose and not declared(name):
             raise CoverageError(
                 f"{name!r} holds a tensor that is neither parameter nor buffer, so nothing covers it. Register it, "
@@ -168,16 +169,27 @@ def _find_hidden(model: nn.Module, declared: Callable[[str], bool], inventory: I
     _refuse_overlap(model)
 
 
-def _pockets(model: nn.Module) -> Iterator[tuple[str, object]]:
+def _pockets(model: nn.Module) -> dict[str, list[object]]:
     """Everything besides parameters and buffers that modules, their classes and their tensors hold, by name."""
-    for prefix, module in model.named_modules():
-        held = {key: value for key, value in vars(module).items() if key not in REGISTRIES}
-        for kind in type(module).__mro__:
-            if not kind.__module__.startswith("torch."):
-                held |= {key: value for key, value in vars(kind).items() if not callable(value)}
-        yield from ((f"{prefix}.{key}" if prefix else key, value) for key, value in held.items())
+    pockets: dict[str, list[object]] = {}
+    kinds = {kind for module in model.modules() for kind in type(module).__mro__ if not _of_torch(kind)}
+
+    def look(place: str, held: Mapping[str, object]) -> None:
+        for key, value in held.items():
+            pockets.setdefault(f"{place}.{key}" if place else key, []).append(value)
+
+    for place, module in model.named_modules():
+        look(place, {key: value for key, value in vars(module).items() if key not in REGISTRIES})
+        for kind in kinds.intersection(type(module).__mro__):
+            look(place, of_class(kind))
+            kinds.remove(kind)  # once is enough
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
-        yield from ((f"{name}.{key}", value) for key, value in vars(tensor).items())
+        look(name, {**vars(tensor), **{hooks: getattr(tensor, hooks, None) for hooks in HOOKS}})
+    return pockets
+
+
+def _of_torch(kind: type) -> bool:
+    return kind is object or kind.__module__.startswith("torch.")
 
 
 def _refuse_overlap(model: nn.Module) -> None:

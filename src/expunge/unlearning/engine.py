@@ -93,7 +93,7 @@ class Run:
         self.recipes = {"clean": clean, "fine-tune": fine_tune}
         refuse_misuse(loss, design, self.recipes)
         self.inventory = take_inventory(model, public=options.public, recompute=options.recompute)
-        refuse_memory(loss, model, options.public)
+        declared = refuse_memory(loss, self.recipes, options, model)
         self.parameters = list(self.inventory.trainable.values())
         self.partition = fit(design, self.inventory, blocks)
         guard = Guard(loader, options.forget, options.indices)
@@ -111,6 +111,7 @@ class Run:
             noise=self.noise,
             recipes=self.recipes,
             model_clip=model_clip,
+            declared=declared,
         )
         self.checkpoint = Checkpoint(
             options.checkpoint,
@@ -211,25 +212,33 @@ class Run:
             self.optimizer = recipe.make_optimizer(self.parameters)
         base = [group.setdefault("initial_lr", group["lr"]) for group in self.optimizer.param_groups]
         last: dict[str, float] = {}
+        seal = Seal(self.model, self.inventory.trainable)
 
         def closure() -> float:
-            last["loss"] = self.gradients.backward(f"{phase}, step {self.step}")
+            where = f"{phase}, step {self.step}"
+            seal.close()  # only the optimiser may have moved anything
+            last["loss"] = self.gradients.backward(where)
+            seal.check(where)
             return last["loss"]
 
         while self.step < recipe.steps:
             for group, rate in zip(self.optimizer.param_groups, base, strict=True):
                 group["lr"] = rate * recipe.rate(self.step)
             self.optimizer.step(closure)
+            seal.close()
             self.step += 1
             self.options.progress(Progress(phase, self.step, recipe.steps, loss=last.get("loss")))
             self._save()
+            seal.check(f"after {phase}, step {self.step - 1}")
         self.optimizer = None
         self.model.zero_grad(set_to_none=True)
 
     def _renew_buffers(self) -> None:
         """Statistics of the weights as they are now, from retained data."""
+        seal = Seal(self.model, self.inventory.trainable)
         estimate_statistics(self.inventory, self.gradients.forward, self.options.statistics_batches)
         recompute_buffers(self.model, self.inventory)
+        seal.check("while buffers were made anew")
 
     def _finish(self, public: str) -> Record:
         self.model.zero_grad(set_to_none=True)

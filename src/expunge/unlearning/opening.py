@@ -18,7 +18,7 @@ from ..subspaces.probe import decomposition_error
 from .batches import Guard
 from .coverage import Inventory
 from .fine_tune import FineTune
-from .loose import loose_tensors
+from .loose import loose_tensors, own_ids
 from .noise import NoiseSource
 from .options import Options
 from .record import Record
@@ -38,15 +38,29 @@ def refuse_misuse(loss: object, design: object, recipes: Recipes) -> None:
             raise ConfigError(f"{name} must be an expunge.FineTune; got {recipe!r:.60}.")
 
 
-def refuse_memory(loss: object, model: nn.Module, public: Sequence[str]) -> None:
-    """A loss that keeps tensors (a teacher, an anchor, the old weights) may lead the model back to the forgotten data."""
-    own = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
-    remembered = any(id(tensor) not in own for tensor in loose_tensors(loss))
-    if remembered and not any(fnmatchcase("loss", pattern) for pattern in public):
-        raise CoverageError(
-            "the loss holds tensors that are not the model's (in a closure, a global, an attribute), which may remember the "
-            "forgotten data. Make them part of the model, or, if they never saw the data, declare them: public=['loss']."
-        )
+def refuse_memory(loss: object, recipes: Recipes, options: Options, model: nn.Module) -> list[str]:
+    """What keeps tensors (a teacher, an anchor, the old weights) may lead the model back to the forgotten data.
+
+    Gives the names of what does, and was declared public.
+    """
+    own, declared = own_ids(model), list[str]()
+    given = {
+        "loss": loss,
+        "optimizer": [(recipe.optimizer, recipe.schedule) for recipe in recipes.values() if recipe is not None],
+        "recompute": dict(options.recompute or {}),
+    }
+    for name, value in given.items():
+        kept = next(loose_tensors(value, own), None)
+        if kept is None:
+            continue
+        if not any(fnmatchcase(name, pattern) for pattern in options.public):
+            raise CoverageError(
+                f"the {name} holds tensors that are not the model's (one of shape {tuple(kept.shape)}; in a closure, a "
+                "global, an attribute), which may remember the forgotten data. Make them part of the model, or, if they "
+                f"never saw the data, declare them: public=[{name!r}]."
+            )
+        declared.append(name)
+    return declared
 
 
 def fit(design: Design, inventory: Inventory, blocks: Sequence[Block] | None) -> Partition:
@@ -70,6 +84,7 @@ def new_record(
     noise: NoiseSource,
     recipes: Recipes,
     model_clip: float | None,
+    declared: Sequence[str],
 ) -> Record:
     """What is known of a run before its first step."""
     parameters = list(inventory.trainable.values())
@@ -86,7 +101,7 @@ def new_record(
         retained_how=guard.how,
         decomposition_error=decomposition_error(partition, parameters),
         fates=inventory.fates,
-        public=sorted({*inventory.public, *inventory.loose}),
+        public=sorted({*inventory.public, *inventory.loose, *declared}),
         epsilon_machine=max(torch.finfo(parameter.dtype).eps for parameter in parameters),
         model_clip=model_clip,
         clean=described["clean"],
@@ -103,6 +118,8 @@ def fingerprint(record: Record, blocks: Sequence[Block], options: Options) -> st
         record.forget_sha256,
         {"clean": record.clean, "fine-tune": record.fine_tune},
         record.model_clip,
+        record.public,
+        record.fates,
     ]
     parts += [options.simulate, options.accumulate, options.nonfinite, options.statistics_batches]
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()

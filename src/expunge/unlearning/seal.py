@@ -1,6 +1,6 @@
-"""Nobody else may move the model while noise is being added: not the loss, a hook, an optimiser of the user's.
+"""Nobody else may move the model during a run: not the loss, a hook, a meter that restores what it liked better.
 
-Between two noisy steps every parameter must be the same object with the same version and, where a version can be evaded
+Between two steps every parameter must be the same object with the same version and, where a version can be evaded
 (`.data`), the same values at a sample of its places. An embedding with `max_norm` is caught here: it changes weights when it
 is read.
 """
@@ -36,8 +36,8 @@ class Seal:
             moved = parameter._version != self._versions[name]
             if moved or not torch.equal(_sample(parameter), self._values[name]):
                 raise CertificationError(
-                    f"parameter {name!r} was changed by something else than the engine ({where}): a loss, a hook, an "
-                    "optimiser in the backward pass, an embedding with max_norm. No certificate."
+                    f"parameter {name!r} was changed by something else than the engine ({where}): a loss, a hook, a "
+                    "meter, an optimiser in the backward pass, an embedding with max_norm. No certificate."
                 )
 
 
