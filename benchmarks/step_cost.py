@@ -1,6 +1,9 @@
-"""What a noisy block step costs, as a multiple of a plain SGD step on the same batch in the same process.
+r"""What a noisy block step costs, as a multiple of a plain SGD step on the same batch in the same process.
 
-    OMP_NUM_THREADS=1 python benchmarks/step_cost.py [--models mlp resnet18] [--blocks 2 4 10 32] [--repeats 15] > cost.json
+    OMP_NUM_THREADS=1 python benchmarks/step_cost.py [--models mlp resnet18] [--blocks 2 4 10 32] [--repeats 15] \
+        [--table cost.md] > cost.json
+
+`--table` writes the same as Markdown, for docs/subspaces.md; `--from cost.json --table cost.md` does so without measuring.
 
 A plain step is forward, backward and SGD's update; a noisy one is forward, backward and all that the engine does instead:
 the seal's check, projection, clip, decay, noise, the seal again. `step` is the second over the first; `entry` what entering
@@ -14,6 +17,7 @@ import argparse
 import json
 import platform
 import re
+import shlex
 import statistics
 import sys
 import time
@@ -32,7 +36,8 @@ from expunge.unlearning.noise import NoiseSource
 from expunge.unlearning.seal import Seal
 from expunge.unlearning.step import ActiveBlock
 
-WARM_UP = 1
+SEED, WARM_UP = 0, 1
+TITLES = {"mlp": "MLP", "resnet18": "ResNet-18"}
 STEP = Step(step_size=1e-3, weight_decay=1.0, clip=1.0, sigma=1e-3)
 
 
@@ -93,7 +98,7 @@ def designs(blocks: list[int]) -> list[Design]:
     named = [
         DESIGNS[name](k) for name in ("Permutation", "FastRotation", "RandomRotation", "LayerCycle") for k in blocks
     ]
-    return [DESIGNS["Whole"](), *named]
+    return [DESIGNS["Whole"](), DESIGNS["HeadBody"](), *named]
 
 
 class Stopwatch:
@@ -117,7 +122,7 @@ class Stopwatch:
 
 def measure(name: str, design: Design, repeats: int, backwards: int) -> dict[str, object]:
     """The costs of one design on one model, in a process of its own: freed memory would blur the next row's."""
-    torch.manual_seed(0)
+    torch.manual_seed(SEED)
     model, inputs = MODELS[name]()
     named = dict(model.named_parameters())
     parameters, labels = list(named.values()), torch.randint(0, 10, (len(inputs),))
@@ -194,24 +199,71 @@ def generator_speed() -> dict[str, float]:
     return {"certified_ns": ours, "torch_randn_ns": plain, "ratio": ours / plain}
 
 
-def main() -> None:
-    """Measure, and print one JSON object."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--blocks", nargs="+", type=int, default=[2, 4, 10, 32])
-    parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--backwards", type=int, default=5)
-    arguments = parser.parse_args()
+def run(arguments: argparse.Namespace) -> dict[str, object]:
+    """Every design on every model."""
     rows = []
     with get_context("spawn").Pool(1, maxtasksperchild=1) as process:
         for case in [(model, design) for model in arguments.models for design in designs(arguments.blocks)]:
             rows.append(process.apply(measure, (*case, arguments.repeats, arguments.backwards)))
             print({k: round(v, 3) if isinstance(v, float) else v for k, v in rows[-1].items()}, file=sys.stderr)
     compare(rows)
-    machine = {"processor": platform.processor() or platform.machine(), "threads": torch.get_num_threads()}
-    json.dump(
-        {"machine": machine, "torch": torch.__version__, "noise": generator_speed(), "rows": rows}, sys.stdout, indent=1
+    command = shlex.join(["python", *sys.argv])
+    machine = {"processor": processor(), "threads": torch.get_num_threads()}
+    found = {"command": command, "seed": SEED, "machine": machine, "torch": torch.__version__}
+    return {**found, "noise": generator_speed(), "rows": rows}
+
+
+def processor() -> str:
+    """By the name that its maker gave it (Linux)."""
+    named = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+    return named[1] if named else platform.machine()
+
+
+def table(found: dict) -> str:
+    """Markdown: what was measured and how, then a line for each design and k, with columns for each model."""
+    rows, noise, machine = found["rows"], found["noise"], found["machine"]
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    plain = ", ".join(f"{TITLES[m]} {next(r['plain_ms'] for r in rows if r['model'] == m):.3g} ms" for m in models)
+    titles = [f"{TITLES[model]}: {what}" for model in models for what in ("step", "entry", "set-up", "memory")]
+    head = ["design", "k", *titles]
+    lines = [head, ["---"] * len(head)]
+    for kind, k in dict.fromkeys((row["kind"], row.get("k")) for row in rows):
+        same = [row for row in rows if (row["kind"], row.get("k")) == (kind, k)]
+        cells = [_cells(next((row for row in same if row["model"] == model), None)) for model in models]
+        lines.append([f"`{kind}`", str(k or ""), *(cell for four in cells for cell in four)])
+    return "\n".join(
+        [
+            f"`{found['command']}`, seed {found['seed']}, {machine['processor']}, {machine['threads']} thread(s), torch "
+            f"{found['torch']}. A plain step (batch 64): {plain}. A normal costs {noise['certified_ns']:.3g} ns, torch's "
+            f"own {noise['torch_randn_ns']:.3g} ns.",
+            "",
+            *(f"| {' | '.join(line)} |" for line in lines),
+            "",
+        ]
     )
+
+
+def _cells(row: dict | None) -> list[str]:
+    if row is None:
+        return [""] * 4
+    return [f"{row['step']:.2f}×", f"{row['entry']:.2f}×", f"{row['setup_s']:.2f} s", f"{row['memory']:.2f}"]
+
+
+def main() -> None:
+    """Measure, or read what was measured; print one JSON object, or write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--blocks", nargs="+", type=int, default=[2, 4, 10, 32])
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--backwards", type=int, default=5)
+    parser.add_argument("--table", type=Path, help="a Markdown file to write")
+    parser.add_argument("--from", type=Path, dest="kept", help="cost.json of an earlier run")
+    arguments = parser.parse_args()
+    found = json.loads(arguments.kept.read_text()) if arguments.kept else run(arguments)
+    if not arguments.kept:
+        json.dump(found, sys.stdout, indent=1)
+    if arguments.table:
+        arguments.table.write_text(table(found))
 
 
 if __name__ == "__main__":
