@@ -16,6 +16,7 @@ import torch
 
 from expunge import weights
 
+RUNS = 3  # at least
 LONGEST = 0.08  # seconds that a child lives at most; a whole run takes longer
 
 
@@ -53,7 +54,7 @@ def main(folder, least, certified):
     torch.set_num_threads(1)
     torch.optim.Adam([torch.zeros(1)])  # imports what every child would otherwise import first
     dice, kills, results = random.Random(0), 0, []
-    while kills < least:
+    while kills < least or len(results) < RUNS:
         simulate = None if certified else 5
         path, result = folder / f"checkpoint{len(results)}", folder / f"result{len(results)}"
         longest = LONGEST  # a little longer every time: a busy machine must get there too

@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).with_name("kill_me.py")
 
 def killed(folder, kills, *kind):
     command = [sys.executable, str(SCRIPT), str(folder), str(kills), *kind]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
