@@ -119,7 +119,8 @@ class Atomic:
         self._path, self._partial, self._mode = path, path.with_name(f".{path.name}.partial"), mode
 
     def __enter__(self):
-        descriptor = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, self._mode)
+        self._partial.unlink(missing_ok=True)  # one that is left, or was put there, would keep its own mode
+        descriptor = os.open(self._partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self._mode)
         self._file = os.fdopen(descriptor, "wb")
         return self._file
 

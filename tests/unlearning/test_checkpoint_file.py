@@ -29,8 +29,11 @@ def test_only_its_owner_may_read_it(tmp_path):
     assert stat.S_IMODE((tmp_path / "run").stat().st_mode) == 0o600
 
 
-def test_an_old_file_of_other_permissions_does_not_matter(stopped):
-    stopped.chmod(0o666)
+@pytest.mark.parametrize("which", ["the file", "what a kill left of it"])
+def test_an_old_file_of_other_permissions_does_not_matter(stopped, which):
+    old = stopped if which == "the file" else stopped.with_name(f".{stopped.name}.partial")
+    old.touch()
+    old.chmod(0o666)
     with pytest.raises(StopError):
         run("everything", stopped, progress=stop_at(3, lambda _: None))
     assert stat.S_IMODE(stopped.stat().st_mode) == 0o600
