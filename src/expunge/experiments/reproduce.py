@@ -23,11 +23,11 @@ from .noise import papers_noise
 from .recipes import Experiment, Graph, Line, Panel, Recipe, Scale, Search, Trajectory
 from .recipes.search import TUNING
 from .store import Store
-from .trained import machine, prepare
+from .trained import machine, prepare, prepare_original
 from .work import run_each
 
 SCHEMA = "expunge.experiment/1"
-STATED = ("name", "title", "source", "claim", "note", "shows", "axes", "log")
+STATED = ("name", "title", "source", "claim", "note", "scaled", "shows", "axes", "log")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,13 @@ class Place:
 
     def store(self, case: Case) -> Store:
         """A folder for each kind of model and request, shared by all experiments."""
-        description = case.describe()
+        return self._store(case, case.describe())
+
+    def originals(self, case: Case) -> Store:
+        """What was trained on everything, for requests of every kind."""
+        return self._store(case, {name: value for name, value in case.describe().items() if name != "deletion"})
+
+    def _store(self, case: Case, description: dict[str, Any]) -> Store:
         return Store(self.folder / f"{case.workload}-{_digest(description)}", description)
 
 
@@ -147,12 +153,16 @@ def _finalists(panel: Panel, scores: dict[int, float]) -> tuple[Line, ...]:
 def _run(place: Place, jobs: Sequence[tuple[Panel, Line]], seeds: Sequence[int]) -> list[list[dict[str, Any]]]:
     """A row for each seed of each line, in order."""
     cases = [place.case(panel) for panel, _ in jobs]
-    stores = [place.store(case) for case in cases]
-    models = {
-        (store.folder, seed): (case, store, seed) for case, store in zip(cases, stores, strict=True) for seed in seeds
-    }
+    stores, originals = [place.store(case) for case in cases], [place.originals(case) for case in cases]
     options: dict[str, Any] = {"workers": place.workers, "ray": place.ray, "progress": place.progress}
-    run_each(prepare, list(models.values()), "training", **options)
+    begun = {(of.folder, seed): (case, of, seed) for case, of in zip(cases, originals, strict=True) for seed in seeds}
+    run_each(prepare_original, list(begun.values()), "training", **options)
+    models = {
+        (store.folder, seed): (case, store, seed, of)
+        for case, store, of in zip(cases, stores, originals, strict=True)
+        for seed in seeds
+    }
+    run_each(prepare, list(models.values()), "retraining", **options)
     cells = [
         (case, store, line.method, seed, f"{line.method.name}-{_settings(line.method)}")
         for case, store, (_, line) in zip(cases, stores, jobs, strict=True)
@@ -171,7 +181,7 @@ def _line(panel: Panel, line: Line, rows: list[dict[str, Any]]) -> dict[str, Any
         "kind": line.method.kind,
         "ours": line.ours,
         "paper": dict(line.paper),
-        "papers_noise": papers_noise(line.method),
+        "papers_noise": None if line.ours else papers_noise(line.method),
         "rows": [_slim(row) for row in rows],
     }
 
