@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...methods import Method
-from .panel import STEPS, Line, Panel
+from .panel import STEPS, Panel
 
 SMOKE_STEPS = 5
 

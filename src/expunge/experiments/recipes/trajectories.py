@@ -44,26 +44,26 @@ _REQUESTS: tuple[tuple[str, str, str, Deletion], ...] = (
 
 TRAJECTORIES = (
     Trajectory(
-        name="delta-mnist-random10", title="MNIST, random 10 % removed, lr 0.005", source="figure fig:delta-traj-mnist-10p-lr5e-3",
+        name="delta-mnist-random10", title="MNIST, random 10 % removed, lr 0.005", source="fig:delta-traj-mnist-10p-lr5e-3",
         claim=CLAIM, workload="mnist-mlp", deletion=RandomDeletion(0.1), every=100, training={"epochs": 3}, paper=0.5,
     ),
     Trajectory(
         name="delta-mnist-random10-lr0.01", title="MNIST, random 10 % removed, lr 0.01",
-        source="figure fig:delta-traj-mnist-10p-lr1e-2", claim="A larger learning rate gives a larger Δ at the same accuracy.",
+        source="fig:delta-traj-mnist-10p-lr1e-2", claim="A larger learning rate gives a larger Δ at the same accuracy.",
         workload="mnist-mlp", deletion=RandomDeletion(0.1), every=100, training={"epochs": 3, "lr": 0.01},
     ),
     Trajectory(
-        name="delta-mnist-class5", title="MNIST, class 5 removed, lr 0.005", source="figure fig:delta-traj-mnist-class-lr5e-3",
+        name="delta-mnist-class5", title="MNIST, class 5 removed, lr 0.005", source="fig:delta-traj-mnist-class-lr5e-3",
         claim=CLAIM, workload="mnist-mlp", deletion=ClassDeletion(5), every=100, training={"epochs": 3}, paper=3.0,
     ),
     Trajectory(
-        name="delta-mnist-random50", title="MNIST, random 50 % removed, lr 0.005", source="figure fig:delta-traj-mnist-50p-lr5e-3",
+        name="delta-mnist-random50", title="MNIST, random 50 % removed, lr 0.005", source="fig:delta-traj-mnist-50p-lr5e-3",
         claim=CLAIM, workload="mnist-mlp", deletion=RandomDeletion(0.5), every=100, training={"epochs": 3},
     ),
     *(
         Trajectory(
             name=f"delta-vit-{request}", title=f"CIFAR-10, ViT-Tiny, {words}, lr 3e-4",
-            source=f"figure fig:delta-traj-cifar-vit-{name}-lr3e-4", claim=CLAIM, workload="cifar10-vit_tiny", deletion=deletion,
+            source=f"fig:delta-traj-cifar-vit-{name}-lr3e-4", claim=CLAIM, workload="cifar10-vit_tiny", deletion=deletion,
             every=20, paper=0.25 if request == "random10" else 0.5,
         )
         for request, name, words, deletion in _REQUESTS
@@ -71,7 +71,7 @@ TRAJECTORIES = (
     *(
         Trajectory(
             name=f"delta-resnet-{request}", title=f"CIFAR-10, ResNet-18, {words}, lr 0.1",
-            source=f"figure fig:delta-traj-cifar-rn18-{name}-lr1e-1", claim=CLAIM, workload="cifar10-resnet18", deletion=deletion,
+            source=f"fig:delta-traj-cifar-rn18-{name}-lr1e-1", claim=CLAIM, workload="cifar10-resnet18", deletion=deletion,
             every=20, paper=50.0,
         )
         for request, name, words, deletion in _REQUESTS
