@@ -120,7 +120,7 @@ def _write(document: dict[str, Any], folder: Path) -> Path:
 
     folder.mkdir(parents=True, exist_ok=True)
     data, place = folder / f"{document['name']}.json", folder / f"{document['name']}.md"
-    data.write_text(json_text.dumps(document, indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")
+    data.write_text(json_text.dumps(document, allow_nan=False, ensure_ascii=False), encoding="utf-8")
     plots.write_each(paper.figures(document), folder / "figures")
     place.write_text(paper.page(document, data=data.name), encoding="utf-8")
     return place

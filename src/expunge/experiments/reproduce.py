@@ -179,6 +179,7 @@ def _line(panel: Panel, line: Line, rows: list[dict[str, Any]]) -> dict[str, Any
         "label": line.label,
         "method": line.method.name,
         "kind": line.method.kind,
+        "settings": line.method.describe(),
         "ours": line.ours,
         "paper": dict(line.paper),
         "papers_noise": None if line.ours else papers_noise(line.method),
@@ -187,13 +188,19 @@ def _line(panel: Panel, line: Line, rows: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _slim(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without what no table or figure here shows: curves of attacks, noise by block."""
-    kept = {name: value for name, value in row.items() if name not in ("details", "audit")}
+    """A row without what no table or figure here shows: curves of attacks, noise by block, losses; settings are the line's."""
+    kept = {name: value for name, value in row.items() if name not in ("details", "audit", "settings")}
+    seen = ("phase", "step", "test_accuracy")
+    kept["curve"] = [{name: _rounded(point[name]) for name in seen} for point in row["curve"]]
     audit, phases = row["audit"], row.get("details", {}).get("phases")
     if audit is not None:
         attacks = {name: {k: v for k, v in found.items() if k != "roc"} for name, found in audit["mia"].items()}
         audit = {**audit, "mia": attacks}
     return {**kept, "details": {"phases": phases} if phases else {}, "audit": audit}
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, 4) if isinstance(value, float) else value
 
 
 def _by_panel(panels: Sequence[Panel], jobs: Any, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
