@@ -188,7 +188,7 @@ def _line(panel: Panel, line: Line, rows: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _slim(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without what no table or figure here shows: curves of attacks, noise by block, losses; settings are the line's."""
+    """A row without what nothing here shows: curves of attacks, noise by block, losses. Settings are the line's."""
     kept = {name: value for name, value in row.items() if name not in ("details", "audit", "settings")}
     seen = ("phase", "step", "test_accuracy")
     kept["curve"] = [{name: _rounded(point[name]) for name in seen} for point in row["curve"]]

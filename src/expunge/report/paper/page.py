@@ -190,6 +190,6 @@ def _origin(document: Document, data: str) -> str:
     worked = f"{sum(row.get('seconds', 0.0) for row in rows):.0f} s of methods, " if rows else ""
     return (
         f"*Measured at scale {document['scale']}{changes}; {seeds}{where}, torch {machine['torch']}, "
-        f"{worked}this call {document['seconds']:.0f} s (what was run before is not run again), {document['created'][:10]}, commit {document.get('commit', 'unknown')}. "
-        f"Command: `{document['command']}`.*{link}"
+        f"{worked}this call {document['seconds']:.0f} s (what was run before is not run again), "
+        f"{document['created'][:10]}, commit {document.get('commit', 'unknown')}. Command: `{document['command']}`.*{link}"
     )
