@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections import Counter
+from collections import defaultdict
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ class Curve:
     def __init__(self, inputs: Tensor, labels: Tensor) -> None:
         self._inputs, self._labels = inputs, labels
         self.points: list[dict[str, Any]] = []
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self._due: dict[str, int] = {}
 
     def __call__(self, progress: Progress, model: nn.Module) -> None:
