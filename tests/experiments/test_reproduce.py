@@ -12,7 +12,7 @@ from expunge.experiments.noise import papers_noise
 from expunge.experiments.recipes import EXPERIMENTS, Recipe, find
 from expunge.experiments.recipes.panel import STEPS
 from expunge.experiments.recipes.scales import LAPTOP
-from expunge.experiments.reproduce import Place, reproduce
+from expunge.experiments.reproduce import Place, _chosen, reproduce
 from expunge.report import paper
 
 pytest.importorskip("sklearn")
@@ -104,6 +104,17 @@ def test_what_the_papers_noise_keeps_is_computed_from_its_own_sigma():
     assert sigma(mu, line.proximity, **schedule, steps=line.steps) == pytest.approx(found["papers_sigma"], rel=1e-6)
     assert found["epsilon"] > line.epsilon
     assert not found["valid"]["gaussian"]
+
+
+def test_some_panels_alone_can_be_run_and_the_page_names_the_others(folder):
+    chosen = Place(folder=folder, scale="paper", panels=("ε = 60",))
+    assert [panel.title for panel in _chosen(find("mnist-random10"), chosen.panels)[0].panels] == ["ε = 60"]
+    assert _chosen(find("mnist-random10"), chosen.panels)[1] == ["ε = 30", "ε = 90"]
+    document = reproduce(find("mnist-best"), Place(folder=folder, scale="smoke"))
+    assert "Not run: ε = 90." in paper.page({**document, "left_out": ["ε = 90"]})
+    for name in ("mnist-random10", "budget"):
+        with pytest.raises(ConfigError, match="has the panels"):
+            reproduce(find(name), Place(folder=folder, panels=("ε = 61",)))
 
 
 def test_an_unknown_experiment_is_refused_in_words():

@@ -15,6 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from .. import calibration
+from ..errors import ConfigError
 from ..methods import Method
 from .case import Case, open_view
 from .cell import run_cell
@@ -32,11 +33,12 @@ STATED = ("name", "title", "source", "claim", "note", "scaled", "shows", "axes",
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where and how an experiment is run. None of it is part of what is run."""
+    """Where and how an experiment is run. `panels` names those that are, where not all are to be."""
 
     folder: Path
     scale: Scale = "laptop"
     seeds: int | None = None
+    panels: tuple[str, ...] = ()
     data_dir: Path | None = None
     weights: Path | None = None
     device: str = "cpu"
@@ -74,13 +76,14 @@ class Place:
 
 def reproduce(experiment: Experiment, place: Place) -> dict[str, Any]:
     """The experiment's document, expunge.experiment/1, as plain JSON values."""
-    experiment = experiment.at(place.scale)
+    experiment, left = _chosen(experiment.at(place.scale), place.panels)
     started = time.monotonic()
     found = _RUNS[type(experiment)](experiment, place)
     return {
         "schema": SCHEMA,
         "kind": type(experiment).__name__.lower(),
         **{name: getattr(experiment, name) for name in STATED if getattr(experiment, name, "") != ""},
+        **({"left_out": left} if left else {}),
         "scale": place.scale,
         "changes": place.changes,
         "machine": machine(place.device),
@@ -89,6 +92,18 @@ def reproduce(experiment: Experiment, place: Place) -> dict[str, Any]:
         "seconds": time.monotonic() - started,
         **found,
     }
+
+
+def _chosen(experiment: Experiment, titles: Sequence[str]) -> tuple[Experiment, list[str]]:
+    """The experiment with these panels alone, and the titles of the others."""
+    if not titles:
+        return experiment, []
+    panels = experiment.panels if isinstance(experiment, (Recipe, Search)) else ()
+    known = [panel.title for panel in panels]
+    if not isinstance(experiment, (Recipe, Search)) or not set(titles) <= set(known):
+        raise ConfigError(f"{experiment.name} has the panels {known}; got {list(titles)}.")
+    chosen = tuple(panel for panel in panels if panel.title in titles)
+    return replace(experiment, panels=chosen), [title for title in known if title not in titles]
 
 
 def _graph(graph: Graph, place: Place) -> dict[str, Any]:

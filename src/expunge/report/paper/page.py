@@ -15,6 +15,7 @@ def page(document: Document, *, folder: str = "figures", data: str = "") -> str:
         f"# {document['title']}",
         f"*In the paper: {document['source']}.* {document['claim']}",
         *(document[name] for name in ("note", "scaled") if document.get(name)),
+        *([f"Not run: {', '.join(document['left_out'])}."] if document.get("left_out") else []),
         *_findings(document),
         *_body(document, folder),
         _origin(document, data),
