@@ -22,6 +22,7 @@ def reproduce(
     list: bool = False,
     scale: Literal["smoke", "laptop", "paper"] = "laptop",
     seeds: WholeNumber | None = None,
+    panel: list[str] | None = None,
     set: list[str] | None = None,
     data_dir: Path | None = None,
     weights: Path | None = None,
@@ -45,6 +46,8 @@ def reproduce(
         "laptop" finishes on two cores; "paper" is the paper's own; "smoke" is a test of seconds on digits.
     seeds
         Instead of the recipe's.
+    panel
+        Only the panel of this title ("ε = 30"); again and again for more.
     set
         FIELD=VALUE of the training recipe, to train otherwise (epochs=20).
     data_dir
@@ -78,7 +81,7 @@ def reproduce(
     with Stages(quiet=quiet or json) as tell:
         place = Place(
             folder=folder, scale=scale, seeds=seeds, device=loading.device(device), changes=_changes(set or []),
-            command=command, progress=tell, **options,
+            command=command, progress=tell, panels=tuple(panel or ()), **options,
         )  # fmt: skip
         document = {**reproduce(experiment, place), "commit": _commit()}
     written = _write(document, output)
@@ -120,7 +123,7 @@ def _write(document: dict[str, Any], folder: Path) -> Path:
 
     folder.mkdir(parents=True, exist_ok=True)
     data, place = folder / f"{document['name']}.json", folder / f"{document['name']}.md"
-    data.write_text(json_text.dumps(document, indent=1, allow_nan=False, ensure_ascii=False), encoding="utf-8")
+    data.write_text(json_text.dumps(document, allow_nan=False, ensure_ascii=False), encoding="utf-8")
     plots.write_each(paper.figures(document), folder / "figures")
     place.write_text(paper.page(document, data=data.name), encoding="utf-8")
     return place

@@ -28,7 +28,8 @@ def run_cell(case: Case, store: Store, method: Method, seed: int, name: str) -> 
 def _run(case: Case, store: Store, method: Method, seed: int) -> dict[str, Any]:
     view, parts = open_view(case), case.split(seed)
     original = store.fill(f"original-{seed}", view.workload.model(seed)).to(view.device)
-    inputs, labels = next(view.judged(None, CURVE_SAMPLES, CURVE_SAMPLES))
+    most = min(CURVE_SAMPLES, view.workload.recipe.test_samples or CURVE_SAMPLES)
+    inputs, labels = next(view.judged(None, most, most))
     curve = Curve(inputs, labels)
     task = Task(
         original,
@@ -47,7 +48,7 @@ def _run(case: Case, store: Store, method: Method, seed: int) -> dict[str, Any]:
         outputs = collect(view, parts, done.model)
     except (DataError, CertificationError) as error:  # it diverged, or was refused: a result too
         return {**_head(method, seed), "guarantee": None, "failed": str(error), "curve": curve.points, "audit": None}
-    return _row(case, store, method, done, seed, outputs, curve.points)
+    return _row(case, store, method, done, seed, outputs, curve)
 
 
 def _retrained(case: Case, store: Store, method: Method, seed: int) -> dict[str, Any]:
@@ -56,7 +57,7 @@ def _retrained(case: Case, store: Store, method: Method, seed: int) -> dict[str,
     model = store.fill(f"retrained-{seed}", view.workload.model(seed))
     details = {"settings": method.describe()}
     done = Unlearned(method.name, method.kind, model, None, cost["steps"], cost["samples"], cost["seconds"], details)
-    return _row(case, store, method, done, seed, store.outputs(f"retrained-{seed}"), [])
+    return _row(case, store, method, done, seed, store.outputs(f"retrained-{seed}"), None)
 
 
 def _row(
@@ -66,9 +67,12 @@ def _row(
     done: Unlearned,
     seed: int,
     outputs: audit.Outputs,
-    curve: list[dict[str, Any]],
+    curve: Curve | None,
 ) -> dict[str, Any]:
     retraining = store.read(f"retrained-{seed}") or {}
+    details = {key: value for key, value in done.details.items() if key != "settings"}
+    if curve is not None and "phases" in details:  # looking on is no part of a phase
+        details["phases"] = {phase: spent - curve.seconds[phase] for phase, spent in details["phases"].items()}
     return {
         **_head(method, seed),
         "guarantee": _guarantee(done),
@@ -79,8 +83,8 @@ def _row(
             retrain_seconds=retraining["seconds"],
             retrain_steps=retraining["steps"],
         ),
-        "details": {key: value for key, value in done.details.items() if key != "settings"},
-        "curve": curve,
+        "details": details,
+        "curve": [] if curve is None else curve.points,
         "audit": judge(case, store, seed, outputs, weights=_distance(done.model, store, seed)),
     }
 

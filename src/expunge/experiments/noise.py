@@ -1,9 +1,11 @@
 """The paper's own σ for a line's settings, held against what the run needs."""
 
+import math
 from typing import Any
 
 from .. import planning
-from ..accounting import Proximity
+from ..accounting import Proximity, gaussian
+from ..accounting.gaussian import LARGEST_MU
 from ..methods import BlockwiseNft, Nft
 
 
@@ -38,4 +40,11 @@ def papers_noise(method: object) -> dict[str, Any] | None:
         "output_perturbation": found.output_perturbation,
         "variance_factor": found.paper.variance_factor,
         "valid": {name: found.paper.valid(name) for name in found.paper.variance_factor},
+        "epsilon": _epsilon(method, found.paper.variance_factor["gaussian"]),
     }
+
+
+def _epsilon(method: BlockwiseNft | Nft, factor: float) -> float | None:
+    """What the paper's σ keeps in these steps, by the exact accountant; None where that is no privacy at all."""
+    mu = gaussian.mu(method.epsilon, method.delta) * math.sqrt(factor)
+    return gaussian.epsilon(mu, method.delta) if mu <= LARGEST_MU else None

@@ -15,6 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from .. import calibration
+from ..errors import ConfigError
 from ..methods import Method
 from .case import Case, open_view
 from .cell import run_cell
@@ -23,20 +24,21 @@ from .noise import papers_noise
 from .recipes import Experiment, Graph, Line, Panel, Recipe, Scale, Search, Trajectory
 from .recipes.search import TUNING
 from .store import Store
-from .trained import machine, prepare
+from .trained import machine, prepare, prepare_original
 from .work import run_each
 
 SCHEMA = "expunge.experiment/1"
-STATED = ("name", "title", "source", "claim", "note", "shows", "axes", "log")
+STATED = ("name", "title", "source", "claim", "note", "scaled", "shows", "axes", "log")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where and how an experiment is run. None of it is part of what is run."""
+    """Where and how an experiment is run. `panels` names those that are, where not all are to be."""
 
     folder: Path
     scale: Scale = "laptop"
     seeds: int | None = None
+    panels: tuple[str, ...] = ()
     data_dir: Path | None = None
     weights: Path | None = None
     device: str = "cpu"
@@ -62,19 +64,26 @@ class Place:
 
     def store(self, case: Case) -> Store:
         """A folder for each kind of model and request, shared by all experiments."""
-        description = case.describe()
+        return self._store(case, case.describe())
+
+    def originals(self, case: Case) -> Store:
+        """What was trained on everything, for requests of every kind."""
+        return self._store(case, {name: value for name, value in case.describe().items() if name != "deletion"})
+
+    def _store(self, case: Case, description: dict[str, Any]) -> Store:
         return Store(self.folder / f"{case.workload}-{_digest(description)}", description)
 
 
 def reproduce(experiment: Experiment, place: Place) -> dict[str, Any]:
     """The experiment's document, expunge.experiment/1, as plain JSON values."""
-    experiment = experiment.at(place.scale)
+    experiment, left = _chosen(experiment.at(place.scale), place.panels)
     started = time.monotonic()
     found = _RUNS[type(experiment)](experiment, place)
     return {
         "schema": SCHEMA,
         "kind": type(experiment).__name__.lower(),
         **{name: getattr(experiment, name) for name in STATED if getattr(experiment, name, "") != ""},
+        **({"left_out": left} if left else {}),
         "scale": place.scale,
         "changes": place.changes,
         "machine": machine(place.device),
@@ -83,6 +92,18 @@ def reproduce(experiment: Experiment, place: Place) -> dict[str, Any]:
         "seconds": time.monotonic() - started,
         **found,
     }
+
+
+def _chosen(experiment: Experiment, titles: Sequence[str]) -> tuple[Experiment, list[str]]:
+    """The experiment with these panels alone, and the titles of the others."""
+    if not titles:
+        return experiment, []
+    panels = experiment.panels if isinstance(experiment, (Recipe, Search)) else ()
+    known = [panel.title for panel in panels]
+    if not isinstance(experiment, (Recipe, Search)) or not set(titles) <= set(known):
+        raise ConfigError(f"{experiment.name} has the panels {known}; got {list(titles)}.")
+    chosen = tuple(panel for panel in panels if panel.title in titles)
+    return replace(experiment, panels=chosen), [title for title in known if title not in titles]
 
 
 def _graph(graph: Graph, place: Place) -> dict[str, Any]:
@@ -147,12 +168,16 @@ def _finalists(panel: Panel, scores: dict[int, float]) -> tuple[Line, ...]:
 def _run(place: Place, jobs: Sequence[tuple[Panel, Line]], seeds: Sequence[int]) -> list[list[dict[str, Any]]]:
     """A row for each seed of each line, in order."""
     cases = [place.case(panel) for panel, _ in jobs]
-    stores = [place.store(case) for case in cases]
-    models = {
-        (store.folder, seed): (case, store, seed) for case, store in zip(cases, stores, strict=True) for seed in seeds
-    }
+    stores, originals = [place.store(case) for case in cases], [place.originals(case) for case in cases]
     options: dict[str, Any] = {"workers": place.workers, "ray": place.ray, "progress": place.progress}
-    run_each(prepare, list(models.values()), "training", **options)
+    begun = {(of.folder, seed): (case, of, seed) for case, of in zip(cases, originals, strict=True) for seed in seeds}
+    run_each(prepare_original, list(begun.values()), "training", **options)
+    models = {
+        (store.folder, seed): (case, store, seed, of)
+        for case, store, of in zip(cases, stores, originals, strict=True)
+        for seed in seeds
+    }
+    run_each(prepare, list(models.values()), "retraining", **options)
     cells = [
         (case, store, line.method, seed, f"{line.method.name}-{_settings(line.method)}")
         for case, store, (_, line) in zip(cases, stores, jobs, strict=True)
@@ -169,21 +194,28 @@ def _line(panel: Panel, line: Line, rows: list[dict[str, Any]]) -> dict[str, Any
         "label": line.label,
         "method": line.method.name,
         "kind": line.method.kind,
+        "settings": line.method.describe(),
         "ours": line.ours,
         "paper": dict(line.paper),
-        "papers_noise": papers_noise(line.method),
+        "papers_noise": None if line.ours else papers_noise(line.method),
         "rows": [_slim(row) for row in rows],
     }
 
 
 def _slim(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without what no table or figure here shows: curves of attacks, noise by block."""
-    kept = {name: value for name, value in row.items() if name not in ("details", "audit")}
+    """A row without what nothing here shows: curves of attacks, noise by block, losses. Settings are the line's."""
+    kept = {name: value for name, value in row.items() if name not in ("details", "audit", "settings")}
+    seen = ("phase", "step", "test_accuracy")
+    kept["curve"] = [{name: _rounded(point[name]) for name in seen} for point in row["curve"]]
     audit, phases = row["audit"], row.get("details", {}).get("phases")
     if audit is not None:
         attacks = {name: {k: v for k, v in found.items() if k != "roc"} for name, found in audit["mia"].items()}
         audit = {**audit, "mia": attacks}
     return {**kept, "details": {"phases": phases} if phases else {}, "audit": audit}
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, 4) if isinstance(value, float) else value
 
 
 def _by_panel(panels: Sequence[Panel], jobs: Any, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -43,9 +43,13 @@ class Store:
         _write(self.folder / f"{name}.json", json.dumps(values, allow_nan=False, indent=1))
         return values
 
-    def keep_model(self, name: str, model: nn.Module, outputs: Outputs) -> None:
-        """Weights, and what they answer. The weights may be those of before the deletion: only their owner reads them."""
+    def keep_weights(self, name: str, model: nn.Module) -> None:
+        """They may be those of before the deletion: only their owner reads them."""
         weights.save(model.state_dict(), self.folder / f"{name}.safetensors", mode=0o600)
+
+    def keep_model(self, name: str, model: nn.Module, outputs: Outputs) -> None:
+        """Weights, and what they answer."""
+        self.keep_weights(name, model)
         outputs.save(self.folder / f"{name}.outputs.safetensors")
 
     def fill(self, name: str, model: nn.Module) -> nn.Module:

@@ -17,24 +17,47 @@ from .view import View
 SHADOW = 100_000  # seeds of shadow models begin here
 
 
-def prepare(case: Case, store: Store, seed: int) -> dict[str, Any]:
-    """Train what is missing of this seed; how the trained model fares before anything is unlearned."""
+def prepare(case: Case, store: Store, seed: int, originals: Store | None = None) -> dict[str, Any]:
+    """Train what is missing of this seed; how the trained model fares before anything is unlearned.
+
+    originals   where `prepare_original` keeps models for every kind of deletion
+    """
     view, parts = open_view(case), case.split(seed)
-    before = _trained(view, store, parts, f"original-{seed}", torch.arange(parts.size), seed)
+    before = _trained(view, store, parts, f"original-{seed}", torch.arange(parts.size), seed, originals)
     _trained(view, store, parts, f"retrained-{seed}", parts.retain, seed)
     for number in range(case.shadows):
         _trained(view, store, parts, f"shadow-{seed}-{number}", parts.retain, SHADOW + seed * 1000 + number)
     return {**before, "audit": judge(case, store, seed, store.outputs(f"original-{seed}"))}
 
 
-def _trained(view: View, store: Store, parts: Split, name: str, indices: Tensor, seed: int) -> dict[str, Any]:
-    """A model of this name, and what it cost: trained now, unless it was before."""
-    done = store.read(name)
-    if done is not None:
+def prepare_original(case: Case, originals: Store, seed: int) -> dict[str, Any]:
+    """Train this seed's model on everything, unless it is there: it is the same whatever is deleted later."""
+    name, view = f"original-{seed}", open_view(case)
+    if (done := originals.read(name)) is not None:
         return done
+    model, cost = _train(view, torch.arange(len(view.labels)), seed)
+    originals.keep_weights(name, model)
+    return originals.keep(name, cost)
+
+
+def _trained(
+    view: View, store: Store, parts: Split, name: str, indices: Tensor, seed: int, elsewhere: Store | None = None
+) -> dict[str, Any]:
+    """A model of this name, and what it cost: trained now, unless it was before, here or elsewhere."""
+    if (done := store.read(name)) is not None:
+        return done
+    kept = None if elsewhere is None else elsewhere.read(name)
+    if elsewhere is None or kept is None:
+        model, cost = _train(view, indices, seed)
+    else:
+        model, cost = elsewhere.fill(name, view.workload.model(seed)).to(view.device), kept
+    store.keep_model(name, model, collect(view, parts, model))
+    return store.keep(name, cost)
+
+
+def _train(view: View, indices: Tensor, seed: int) -> tuple[nn.Module, dict[str, Any]]:
     run = Retrain()(training_task(view, indices, seed))
-    store.keep_model(name, run.model, collect(view, parts, run.model))
-    return store.keep(name, {"seed": seed, "seconds": run.seconds, "steps": run.steps, "samples": run.samples})
+    return run.model, {"seed": seed, "seconds": run.seconds, "steps": run.steps, "samples": run.samples}
 
 
 def judge(

@@ -3,7 +3,8 @@
 from ...errors import ConfigError
 from . import cifar10, mnist
 from .graphs import GRAPHS, Graph
-from .recipe import Line, Panel, Recipe, Scale
+from .panel import Line, Panel, Scale
+from .recipe import Recipe
 from .search import SEARCHES, Search
 from .trajectories import TRAJECTORIES, Trajectory
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...accounting import gaussian, paper, recertified_epsilon, renyi
 from ...planning import make
-from .recipe import Scale
+from .panel import Scale
 
 DELTA = 1e-5
 FACTORS = tuple(1.0 + step / 20.0 for step in range(21))  # m = 1 … 2

@@ -1,6 +1,6 @@
 """An experiment's page, in Markdown. Every sentence about a result is computed from the document."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .figures import figures
@@ -14,7 +14,8 @@ def page(document: Document, *, folder: str = "figures", data: str = "") -> str:
     parts = [
         f"# {document['title']}",
         f"*In the paper: {document['source']}.* {document['claim']}",
-        *([document["note"]] if document.get("note") else []),
+        *(document[name] for name in ("note", "scaled") if document.get(name)),
+        *([f"Not run: {', '.join(document['left_out'])}."] if document.get("left_out") else []),
         *_findings(document),
         *_body(document, folder),
         _origin(document, data),
@@ -24,7 +25,7 @@ def page(document: Document, *, folder: str = "figures", data: str = "") -> str:
 
 def _findings(document: Document) -> list[str]:
     if document["kind"] in ("recipe", "search"):
-        found = [sentence for panel in document["panels"] for sentence in _verdicts(panel)]
+        found = [sentence for panel in document["panels"] for sentence in _verdicts(panel, document.get("scaled", ""))]
         return ["## What we find", "\n".join(f"- {sentence}" for sentence in found)]
     if document["kind"] == "trajectory":
         return ["## What we find", document["calibration"]["says"], *_papers_gap(document)]
@@ -36,9 +37,10 @@ def _papers_gap(document: Document) -> list[str]:
     return [] if paper is None else [f"The paper uses Δ = {paper:g}; the largest gap here is {ours:.3g}."]
 
 
-def _verdicts(panel: Mapping[str, Any]) -> list[str]:
-    """Agreement with the paper; validity of its noise; worth against the same steps from scratch."""
-    sentences = [*_agreement(panel), *_diverged(panel), *_validity(panel), *_worth(panel)]
+def _verdicts(panel: Mapping[str, Any], scaled: str) -> list[str]:
+    """Agreement with the paper; validity of its noise; whether blocks help; worth against the same steps from scratch."""
+    agreed = [] if scaled else _agreement(panel)  # the paper's numbers belong to runs of full length
+    sentences = [*agreed, *_diverged(panel), *_validity(panel), *_blocks(panel), *_worth(panel)]
     return [f"**{panel['title']}**: {sentence}" for sentence in sentences]
 
 
@@ -73,12 +75,33 @@ def _validity(panel: Mapping[str, Any]) -> list[str]:
 
 def _noise(noise: Mapping[str, Any]) -> str:
     factors, judged = noise["variance_factor"], "valid" if noise["valid"]["gaussian"] else "not valid"
+    kept = "no privacy at all" if noise["epsilon"] is None else f"ε = {noise['epsilon']:,.4g}"
     return (
         f"the paper's formula gives σ = {noise['papers_sigma']:.4g}; {noise['steps']} steps need {factors['renyi']:.3g} "
         f"times its variance by the paper's own accountant and {factors['gaussian']:.3g} times by the exact one ({judged} "
-        f"by that). Lines here use the valid σ = {noise['sigma']:.4g}; plain output perturbation needs "
+        f"by that: it keeps {kept}). Lines here use the valid σ = {noise['sigma']:.4g}; plain output perturbation needs "
         f"{noise['output_perturbation']:.4g}."
     )
+
+
+def _blocks(panel: Mapping[str, Any]) -> list[str]:
+    """NFT beside Block-wise NFT with the same settings: the paper's, and ours."""
+    pairs = [[_fate(panel, _of(name, ours)) for name in ("nft", "blockwise_nft")] for ours in (False, True)]
+    return [f"{whole}; {parts}." for whole, parts in pairs if whole and parts]
+
+
+def _fate(panel: Mapping[str, Any], wanted: Callable[[Mapping[str, Any]], bool]) -> str:
+    """Of the best such line."""
+    best = _best(panel, wanted)
+    if best is None:
+        return ""
+    rows = next(line["rows"] for line in panel["lines"] if wanted(line) and line["label"] == best[0])
+    lowest = spread(rows, "lowest")
+    return f"{best[0]} falls to {lowest.mean:.1f} % and ends at {best[1]:.1f} %" if lowest else ""
+
+
+def _of(method: str, ours: bool) -> Callable[[Mapping[str, Any]], bool]:
+    return lambda line: line["method"] == method and line["ours"] == ours
 
 
 def _worth(panel: Mapping[str, Any]) -> list[str]:
@@ -96,7 +119,7 @@ def _worth(panel: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _best(panel: Mapping[str, Any], wanted: Any) -> tuple[str, float] | None:
+def _best(panel: Mapping[str, Any], wanted: Callable[[Mapping[str, Any]], bool]) -> tuple[str, float] | None:
     found = [
         (line["label"], value.mean)
         for line in panel["lines"]
@@ -164,8 +187,10 @@ def _origin(document: Document, data: str) -> str:
     seeds = f"seeds {', '.join(map(str, document['seeds']))}; " if "seeds" in document else ""
     changes = f"; changed: {document['changes']}" if document.get("changes") else ""
     link = f" [The numbers]({data})." if data else ""
+    rows = [row for panel in document.get("panels", ()) for line in panel["lines"] for row in line["rows"]]
+    worked = f"{sum(row.get('seconds', 0.0) for row in rows):.0f} s of methods, " if rows else ""
     return (
         f"*Measured at scale {document['scale']}{changes}; {seeds}{where}, torch {machine['torch']}, "
-        f"{document['seconds']:.0f} s, {document['created'][:10]}, commit {document.get('commit', 'unknown')}. "
-        f"Command: `{document['command']}`.*{link}"
+        f"{worked}this call {document['seconds']:.0f} s (what was run before is not run again), "
+        f"{document['created'][:10]}, commit {document.get('commit', 'unknown')}. Command: `{document['command']}`.*{link}"
     )
