@@ -84,7 +84,7 @@ def new_record(
         forget_sha256=None if packed is None else hashlib.sha256(packed).hexdigest(),
         forget_count=None if guard.forget is None else len(guard.forget),
         retained_how=guard.how,
-        decomposition_error=decomposition_error(partition, parameters),
+        decomposition_error=0.0 if partition.partial else decomposition_error(partition, parameters),
         fates=inventory.fates,
         public=sorted({*inventory.public, *inventory.loose}),
         epsilon_machine=max(torch.finfo(parameter.dtype).eps for parameter in parameters),
