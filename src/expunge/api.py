@@ -55,7 +55,7 @@ def calibrate(
     if clean is not None and loss is not None and loader is not None:
         settings |= {"clean": _CleanPhase(clean, loss, loader), "entry": entry_of(clean)}
     if keep is not None and loss is not None and loader is not None:
-        settings |= {"bases": _Bases(keep, loss, loader)}
+        settings |= {"keep": _Bases(keep, loss, loader)}
     return calibration.calibrate(train, dataset, deletion, pairs=pairs, design=design, **settings)
 
 

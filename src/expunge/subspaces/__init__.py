@@ -18,15 +18,16 @@ from .whole import Whole
 
 DESIGNS: dict[str, type[Design]] = {
     design.__name__: design
-    for design in (Whole, RandomRotation, FastRotation, Permutation, LayerCycle, HeadBody, Custom, Core, Factor, Head)
+    for design in (Whole, RandomRotation, FastRotation, Permutation, LayerCycle, HeadBody, Custom)
 }
+KEEP_SPACES: dict[str, type[KeepSpace]] = {design.__name__: design for design in (Core, Factor, Head)}
 
 
 def from_description(description: dict[str, Any]) -> Design:
     """The design that `Design.describe` described (bases given as matrices are not stored, so they cannot come back)."""
     arguments = dict(description)
     kind = arguments.pop("kind", None)
-    if isinstance(kind, str) and kind in DESIGNS and issubclass(DESIGNS[kind], KeepSpace):
+    if isinstance(kind, str) and kind in KEEP_SPACES:
         raise ConfigError(
             f"a description of {kind} holds its reference's fingerprint and not the reference. Give the design itself: "
             f"expunge.unlearn(..., design={kind}(...)), the same that the plan was made with."
@@ -41,6 +42,7 @@ def from_description(description: dict[str, Any]) -> Design:
 
 __all__ = [
     "DESIGNS",
+    "KEEP_SPACES",
     "Core",
     "Custom",
     "Design",
