@@ -96,8 +96,9 @@ def entry_of(clean: FineTune | None) -> str | None:
         raise ConfigError(f"clean and bases must be an expunge.FineTune; got {clean!r:.60}.")
     if clean is not None and not clean.named:
         raise ConfigError(
-            "a clean phase and the bases' run are told apart by their description, and a lambda or closure has none. Use 'sgd', 'adam', 'adamw', "
-            "a class, functools.partial of one with plain settings, or a function at the top level of a module."
+            "a clean phase and the bases' run are told apart by their description, and a lambda or closure has none. Use "
+            "'sgd', 'adam', 'adamw', a class, functools.partial of one with plain settings, or a function at the top level "
+            "of a module."
         )
     return None if clean is None else json.dumps(clean.describe(), sort_keys=True)
 
@@ -189,7 +190,7 @@ def unlearn(
     iterated again and again. Everything else has a default:
 
     fine_tune, clean    training on retained data after the noise; before it (then the proximity must be calibrated there)
-    design              the plan's block design, where its description alone cannot rebuild it (`Custom` with bases)
+    design              the plan's block design, where its description cannot rebuild it (`Custom` with bases, `Core`, …)
     looks, after        runs of this request that anyone looked at, this one included; the certificate of the last request
     public, recompute   name patterns of state that never saw the data; functions that compute data-dependent buffers anew
     forget, indices     indices that must not be in the retained data; how to tell the indices of a batch

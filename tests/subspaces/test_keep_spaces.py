@@ -135,7 +135,7 @@ def test_a_description_tells_spaces_apart_and_does_not_come_back(space):
         (lambda: Head("head", reference=REFERENCE, rest="run"), "bases="),
         (lambda: Head("nothing", reference=REFERENCE).bind(awkward.SHAPES), "nothing"),
         (lambda: Factor(2, "top", reference=REFERENCE, bases=RUN), "side"),
-        (lambda: Core(2, reference=REFERENCE, bases=RUN).bind(awkward.SHAPES).parts(0, awkward.tensors(awkward.SHAPES)), "run"),
+        (lambda: SPACES[0].bind(awkward.SHAPES).parts(0, awkward.tensors(awkward.SHAPES)), "run"),
         (lambda: Reference(), "factory"),
         (lambda: Reference(net, file="x.pt"), "factory"),
         (lambda: Reference(file="x.pt"), "SHA-256"),

@@ -1,4 +1,4 @@
-"""What a run costs at a proximity: one gap that may lie in the blocks as it likes, or gaps that are known for each of them."""
+"""What a run costs at a proximity: one gap that may lie in the blocks as it likes, or one that is known for each."""
 
 from collections.abc import Iterable
 

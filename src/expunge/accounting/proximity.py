@@ -22,8 +22,8 @@ class Proximity:
 
     It is measured where the noise enters: after the clean phase `entry`, if there is one (its description, as JSON), and
     after the training *and* unlearning of all earlier requests, if this is number `requests` on the model. With
-    `design` (a description, as JSON) it holds for that design alone: it is the gap inside a keep-space, or `gaps` says that of
-    each block, all at once.
+    `design` (a description, as JSON) it holds for that design alone: it is the gap inside a keep-space, or `gaps` says
+    that of each block, all at once.
     """
 
     gap: float

@@ -82,7 +82,9 @@ class Calibration:
         if self.proximity.entry is not None:
             raise ConfigError("the trajectory was measured before the clean phase. Calibrate the checkpoint after it.")
         if self.proximity.design is not None:
-            raise ConfigError("the trajectory was measured in the whole space. Calibrate the checkpoint in the keep-space.")
+            raise ConfigError(
+                "the trajectory was measured in the whole space. Calibrate the checkpoint in the keep-space."
+            )
         if step not in self.steps:
             raise ConfigError(f"step must be one of {', '.join(map(str, self.steps))}; got {step}.")
         place = self.steps.index(step)

@@ -43,7 +43,7 @@ def account(ledger: Path, *, proximity: str, delta: float, failure: float | None
     print_facts(
         [
             ("blocks, steps", f"{answer['blocks']}, {answer['steps']}"),
-            ("mu", figure(cost)),
+            ("mu", figure(spent)),
             ("epsilon (gaussian, exact)", f"{figure(answer['epsilon']['gaussian'])} at delta {delta:g}"),
             ("epsilon (renyi, the paper's)", figure(answer["epsilon"]["renyi"])),
             ("holds if", f"trained and retrained model are within {claimed.gap:g} of each other"),

@@ -118,7 +118,9 @@ def make(
     rows = {c: tuple(map(Step, rates, decays, [c] * count, shape)) for c in set(clips)}
     blocks = tuple(Block(rows[c], dimension) for c, dimension in zip(clips, dimensions, strict=True))
     if weights is not None and proximity.gaps is None:
-        raise ConfigError("weights share out noise where the gap of every block is known. Calibrate by block, or leave them.")
+        raise ConfigError(
+            "weights share out noise where the gap of every block is known. Calibrate by block, or leave them."
+        )
     if proximity.gaps is not None:
         blocks = allocate(budget, blocks, gaps=proximity.gaps, dimensions=list(dimensions), weights=weights)
     elif isinstance(clip, (int, float)) and blocks[0].constant:  # the closed form, exact to the last digit

@@ -1,5 +1,6 @@
 """`Head`: keep the last layer, reset the body to the reference. For public backbones no run is needed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -27,8 +28,10 @@ class Head(KeepSpace):
         """All of it."""
         return Frame()
 
-    def bind(self, shapes: Shapes, *arguments: object) -> Partition:
+    def bind(self, shapes: Shapes, updates: Mapping[str, Tensor] | None = None) -> Partition:
         """As all keep-spaces; a head that is not there is an error."""
         if not any(self.size(name, shape) for name, shape in shapes.items()):
-            raise ConfigError(f"the model has no {self.head!r} with parameters. Name one of {', '.join(layers(shapes))}.")
-        return super().bind(shapes, *arguments)  # pyright: ignore[reportArgumentType]
+            raise ConfigError(
+                f"the model has no {self.head!r} with parameters. Name one of {', '.join(layers(shapes))}."
+            )
+        return super().bind(shapes, updates)

@@ -130,7 +130,9 @@ class _Held:
     def piece(self, block: int, like: Tensor) -> Piece:
         """The frame, beside the tensor."""
         if self._frame is None:
-            raise ConfigError("a keep-space has no bases before its run; expunge.unlearn and expunge.calibrate make it.")
+            raise ConfigError(
+                "a keep-space has no bases before its run; expunge.unlearn and expunge.calibrate make it."
+            )
         left, right = (side if side is None else side.to(like) for side in self._frame)
         return Entire() if left is None and right is None else Framed(left, right)
 

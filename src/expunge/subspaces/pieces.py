@@ -1,4 +1,4 @@
-"""The kinds of piece that all designs are made of: entire tensors, chosen coordinates, rotated directions, framed matrices."""
+"""The kinds of piece that designs are made of: entire tensors, chosen coordinates, rotated directions, framed matrices."""
 
 from collections.abc import Sequence
 

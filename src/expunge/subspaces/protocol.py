@@ -88,7 +88,7 @@ class Partition:
         self.dimensions = [size for size in sizes if size > 0]
         self.partial = partial  # the blocks of a keep-space; all other coordinates are reset
         total = sum(shape.numel() for shape in shapes.values())
-        if partial and not sizes or sum(sizes) == 0 < total:
+        if (partial and not sizes) or sum(sizes) == 0 < total:
             raise ConfigError("the keep-space keeps nothing. Raise its rank, or train from the reference.")
         if sum(sizes) != total and not partial:
             raise CoverageError(

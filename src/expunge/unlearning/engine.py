@@ -106,7 +106,7 @@ class Run:
     ) -> None:
         self.model, self.blocks, self.options, self.model_clip = model, tuple(blocks or ()), options, model_clip
         bases: Any = design.bases if isinstance(design, KeepSpace) else None
-        self.recipes = {"bases": bases, "clean": clean, "fine-tune": fine_tune}
+        self.recipes: dict[Phase, FineTune | None] = {"bases": bases, "clean": clean, "fine-tune": fine_tune}
         refuse_misuse(loss, design, self.recipes)
         self.inventory = take_inventory(model, public=options.public, recompute=options.recompute)
         refuse_memory(loss, model, options.public)

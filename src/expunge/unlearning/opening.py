@@ -21,10 +21,11 @@ from .fine_tune import FineTune
 from .loose import loose_tensors
 from .noise import NoiseSource
 from .options import Options
+from .progress import Phase
 from .record import Record
 from .step import BELOW_CLIP
 
-Recipes = Mapping[str, FineTune | None]
+Recipes = Mapping[Phase, FineTune | None]
 
 
 def refuse_misuse(loss: object, design: object, recipes: Recipes) -> None:

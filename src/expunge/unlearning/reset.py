@@ -98,7 +98,7 @@ class Reset:
         if not declared and next(loose_tensors(self.design.reference.factory), None) is not None:
             raise CoverageError(
                 "the reference's factory holds tensors (in a closure, a global, an attribute), which may be the trained "
-                "weights. Make it build the model afresh, or, if they never saw the data, declare them: public=['reference']."
+                "weights. Make it build the model afresh, or, if they never saw the data, declare it: public=['reference']."
             )
 
     def _fitting(self, name: str, parameter: Tensor) -> Tensor:
@@ -106,8 +106,8 @@ class Reset:
         if value is None or value.shape != parameter.shape:
             found = "nothing" if value is None else f"shape {tuple(value.shape)}"
             raise ConfigError(
-                f"the reference has {found} where the model has {name!r} of shape {tuple(parameter.shape)}. It must be the "
-                "same architecture."
+                f"the reference has {found} where the model has {name!r} of shape {tuple(parameter.shape)}. It must be "
+                "the same architecture."
             )
         return value.to(parameter, copy=True)
 
@@ -120,12 +120,12 @@ class Reset:
             distance += norm(now - value).item() ** 2
             if torch.equal(now, value) and bool((value != value.reshape(-1)[:1]).any()):
                 raise CoverageError(
-                    f"the reference's {name!r} is the trained model's, number for number: it saw the removed data. Build the "
-                    "reference afresh; what was never trained is to be frozen and declared public."
+                    f"the reference's {name!r} is the trained model's, number for number: it saw the removed data. Build "
+                    "the reference afresh; what was never trained is to be frozen and declared public."
                 )
         if math.sqrt(distance) <= COPY * math.sqrt(total):
             raise CoverageError(
-                f"the reference is {math.sqrt(distance):.3g} from the trained weights, whose norm is {math.sqrt(total):.3g}: it "
-                "was made from them. Build it afresh, from a seed or a published file."
+                f"the reference is {math.sqrt(distance):.3g} from the trained weights, whose norm is "
+                f"{math.sqrt(total):.3g}: it was made from them. Build it afresh, from a seed or a published file."
             )
         return math.sqrt(total / distance)
