@@ -26,7 +26,19 @@ if TYPE_CHECKING:
     from .calibration import Calibration
     from .certificate import Certificate
     from .planning import Plan
-    from .subspaces import Custom, FastRotation, HeadBody, LayerCycle, Permutation, RandomRotation, Whole
+    from .subspaces import (
+        Core,
+        Custom,
+        Factor,
+        FastRotation,
+        Head,
+        HeadBody,
+        LayerCycle,
+        Permutation,
+        RandomRotation,
+        Reference,
+        Whole,
+    )
     from .unlearning import FineTune, RichMeter
     from .workloads import ClassDeletion, GroupDeletion, IndexDeletion, RandomDeletion
 
@@ -37,6 +49,7 @@ _HOME = {
     **dict.fromkeys(
         ("Custom", "FastRotation", "HeadBody", "LayerCycle", "Permutation", "RandomRotation", "Whole"), "subspaces"
     ),
+    **dict.fromkeys(("Core", "Factor", "Head", "Reference"), "subspaces"),
     **dict.fromkeys(("FineTune", "RichMeter"), "unlearning"),
     **dict.fromkeys(("ClassDeletion", "GroupDeletion", "IndexDeletion", "RandomDeletion"), "workloads"),
     "Calibration": "calibration",
@@ -91,13 +104,16 @@ __all__ = [
     "CertificationError",
     "ClassDeletion",
     "ConfigError",
+    "Core",
     "CoverageError",
     "Custom",
     "DataError",
     "ExpungeError",
+    "Factor",
     "FastRotation",
     "FineTune",
     "GroupDeletion",
+    "Head",
     "HeadBody",
     "IndexDeletion",
     "LayerCycle",
@@ -108,6 +124,7 @@ __all__ = [
     "ProximityError",
     "RandomDeletion",
     "RandomRotation",
+    "Reference",
     "RichMeter",
     "ViolationError",
     "Whole",

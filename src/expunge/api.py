@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from . import calibration, planning, subspaces, unlearning, weights
 from . import certificate as certificates
-from .accounting import Accountant, Proximity, mu
+from .accounting import Accountant, Proximity, cost
 from .accounting.checks import number
 from .accounting.recertify import conversion
 from .calibration import Calibration
@@ -38,19 +38,25 @@ def calibrate(
     clean: FineTune | None = None,
     loss: Loss | None = None,
     loader: Callable[[calibration.Stream, int], Iterable[Any]] | None = None,
+    design: subspaces.Design | None = None,
     **settings: Any,
 ) -> Calibration:
     """Measure the proximity of trained and retrained models by coupled pairs (`expunge.calibration.calibrate` has it all).
 
-    With a clean phase, `loss` and `loader(stream, seed)` are those of the later run, and the gap is measured after it; the
-    stream then holds the retained samples alone.
+    With a clean phase or a keep-space, `loss` and `loader(stream, seed)` are those of the later run, and the gap is measured
+    where its noise will enter: after the phase, inside the space. The stream then holds the retained samples alone.
     """
-    if clean is None:
-        return calibration.calibrate(train, dataset, deletion, pairs=pairs, **settings)
-    if loss is None or loader is None:
-        raise ConfigError("a clean phase needs loss(model, batch) and loader(stream, seed), as the run itself will.")
-    phase = _CleanPhase(clean, loss, loader)
-    return calibration.calibrate(train, dataset, deletion, pairs=pairs, clean=phase, entry=entry_of(clean), **settings)
+    keep = design if isinstance(design, subspaces.KeepSpace) else None
+    if (clean is not None or keep is not None) and (loss is None or loader is None):
+        raise ConfigError(
+            "a clean phase or a keep-space needs loss(model, batch) and loader(stream, seed), as the run itself will."
+        )
+    _refuse_unnamed(design)
+    if clean is not None and loss is not None and loader is not None:
+        settings |= {"clean": _CleanPhase(clean, loss, loader), "entry": entry_of(clean)}
+    if keep is not None and loss is not None and loader is not None:
+        settings |= {"keep": _Bases(keep, loss, loader)}
+    return calibration.calibrate(train, dataset, deletion, pairs=pairs, design=design, **settings)
 
 
 @dataclass(frozen=True)
@@ -66,14 +72,33 @@ class _CleanPhase:
         return model
 
 
+@dataclass(frozen=True)
+class _Bases:
+    """The engine's run that finds the bases, as calibration calls it."""
+
+    design: subspaces.KeepSpace
+    loss: Loss
+    loader: Callable[[calibration.Stream, int], Iterable[Any]]
+
+    def __call__(self, model: nn.Module, stream: calibration.Stream, seed: int) -> subspaces.Partition:
+        return unlearning.find_bases(model, self.loader(stream, seed), self.loss, self.design, seed=seed)
+
+
+def _refuse_unnamed(design: subspaces.Design | None) -> None:
+    """The run that finds the bases is told apart by its description, as a clean phase is."""
+    if isinstance(design, subspaces.KeepSpace) and design.bases is not None:
+        entry_of(design.bases)  # pyright: ignore[reportArgumentType] (it refuses what is no FineTune)
+
+
 def entry_of(clean: FineTune | None) -> str | None:
     """What a proximity says of the clean phase it was measured after."""
     if clean is not None and not isinstance(clean, FineTune):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConfigError(f"clean must be an expunge.FineTune; got {clean!r:.60}.")
+        raise ConfigError(f"clean and bases must be an expunge.FineTune; got {clean!r:.60}.")
     if clean is not None and not clean.named:
         raise ConfigError(
-            "a clean phase is told apart by its description, and a lambda or closure has none. Use 'sgd', 'adam', 'adamw', "
-            "a class, functools.partial of one with plain settings, or a function at the top level of a module."
+            "a clean phase and the bases' run are told apart by their description, and a lambda or closure has none. Use "
+            "'sgd', 'adam', 'adamw', a class, functools.partial of one with plain settings, or a function at the top level "
+            "of a module."
         )
     return None if clean is None else json.dumps(clean.describe(), sort_keys=True)
 
@@ -93,12 +118,15 @@ def plan(
     noise_shape: Sequence[float] | None = None,
     accountant: Accountant = "gaussian",
     model_clip: float | None = None,
+    weights: Sequence[float] | None = None,
 ) -> planning.Plan:
     """What will be done, decided before anything runs: the least noise that keeps (ε, δ) at this proximity.
 
     `clip` is C₁ of the whole parameter vector (each of k blocks clips at C₁/√k), or one value per block. Noisy
     fine-tuning is `Whole()`; output perturbation is clip=0, weight_decay=0, steps=1. `model_clip` is C₀ of the original
     NFT: the model is clipped to it, which makes the proximity 2C₀ whatever the training did; give no proximity then.
+    Where the proximity knows every block's gap (`Calibration.by_block`), noise is shared out among the blocks; `weights` say
+    how much a unit of noise variance hurts in each.
     """
     if (proximity is None) == (model_clip is None):
         raise ConfigError("give a proximity (calibrated), or model_clip (which sets it to 2 × model_clip), not both.")
@@ -109,6 +137,7 @@ def plan(
         proximity = Proximity(2.0 * radius, 0.0, f"model clipped to {radius:g} in both runs")
     if not isinstance(blocks, subspaces.Design):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigError(f"blocks must be a block design, such as expunge.Permutation(4); got {blocks!r:.60}.")
+    _refuse_unnamed(blocks)
     trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
     for name, parameter in trainable.items():
         unlearning.refuse_unusual(name, parameter)
@@ -127,6 +156,7 @@ def plan(
         accountant=accountant,
         design=blocks.describe(),
         model_clip=model_clip,
+        weights=weights,
     )
 
 
@@ -160,7 +190,7 @@ def unlearn(
     iterated again and again. Everything else has a default:
 
     fine_tune, clean    training on retained data after the noise; before it (then the proximity must be calibrated there)
-    design              the plan's block design, where its description alone cannot rebuild it (`Custom` with bases)
+    design              the plan's block design, where its description cannot rebuild it (`Custom` with bases, `Core`, …)
     looks, after        runs of this request that anyone looked at, this one included; the certificate of the last request
     public, recompute   name patterns of state that never saw the data; functions that compute data-dependent buffers anew
     forget, indices     indices that must not be in the retained data; how to tell the indices of a batch
@@ -182,9 +212,12 @@ def unlearn(
         raise ConfigError(
             "a clean phase moves a clipped model, and 2 × model_clip no longer bounds the gap. Use one of them."
         )
-    if clean is not None and (accumulate != 1 or autocast is not None):
+    design = _design_of(plan, design)
+    finds_bases = isinstance(design, subspaces.KeepSpace) and design.bases is not None
+    if (clean is not None or finds_bases) and (accumulate != 1 or autocast is not None):
         raise ConfigError(
-            "a clean phase is calibrated with one batch a step and in full precision; leave accumulate and autocast out."
+            "a clean phase and the bases' run are calibrated with one batch a step and in full precision; leave accumulate "
+            "and autocast out."
         )
     entry = entry_of(clean)
     if plan.proximity.entry != entry:
@@ -192,14 +225,14 @@ def unlearn(
             f"the proximity was calibrated at entry {plan.proximity.entry or 'as trained'}, and this run's noise begins at "
             f"{entry or 'as trained'}. Calibrate after the same clean phase."
         )
-    if mu(plan.gap, plan.blocks) > conversion(plan.accountant).mu(plan.epsilon, plan.delta) * (1.0 + 1e-9):
+    if cost(plan.proximity, plan.blocks) > conversion(plan.accountant).mu(plan.epsilon, plan.delta) * (1.0 + 1e-9):
         raise BudgetError("the plan's noise does not pay for its epsilon and delta. Make the plan anew.")
     record = unlearning.run(
         model,
         retain_loader,
         loss,
         blocks=plan.blocks,
-        design=design or subspaces.from_description(plan.design),
+        design=design,
         model_clip=plan.model_clip,
         clean=clean,
         fine_tune=fine_tune,
@@ -219,6 +252,18 @@ def unlearn(
         ),
     )
     return Outcome(model, _certify(plan, record, looks, after), record)
+
+
+def _design_of(plan: planning.Plan, given: subspaces.Design | None) -> subspaces.Design:
+    """The plan's design: rebuilt from its description, or the one that was given, which must be the same."""
+    if given is None:
+        return subspaces.from_description(plan.design)
+    if isinstance(given, subspaces.Design) and given.describe() != json.loads(json.dumps(plan.design)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError(
+            f"design is not the one that the plan was made with: it is {json.dumps(given.describe()):.200}, and the plan's "
+            f"{json.dumps(plan.design):.200}."
+        )
+    return given
 
 
 def _certify(plan: planning.Plan, record: Record, looks: int, after: Certificate | None) -> Certificate:

@@ -9,7 +9,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import expunge
-from expunge import FastRotation, FineTune, Permutation, Proximity, RandomRotation
+from expunge import Core, FastRotation, FineTune, Permutation, Proximity, RandomRotation, Reference
 
 LBFGS = partial(torch.optim.LBFGS, lr=0.1, max_iter=3)
 CLEAN = FineTune(steps=3, lr=0.05, momentum=0.9, schedule="cosine")
@@ -30,6 +30,13 @@ class Scaled(nn.Module):
 
     def forward(self, x):
         return self.body(x) / self.scale
+
+
+def public():
+    """Another initialisation than the model's."""
+    model = Scaled()
+    model.body = rig.mlp(norm=True, dropout=0.3, seed=1)
+    return model
 
 
 def scale_of(model):
@@ -53,6 +60,18 @@ VARIANTS = {
         "clean": FineTune(steps=2, optimizer=LBFGS),
         "fine_tune": FineTune(steps=2, optimizer=LBFGS),
     },
+    "reset blocks": {
+        "blocks": Core(
+            2,
+            "keep",
+            reference=Reference(public),
+            bases=FineTune(steps=3, optimizer="adam", lr=0.05),
+            rest="run",
+            k=2,
+        ),
+        "clean": CLEAN,
+        "fine_tune": FineTune(steps=2),
+    },
     "model clip": {"blocks": Permutation(2), "plan": {"proximity": None, "model_clip": 0.5, "epsilon": 1e4}},
 }
 
@@ -71,12 +90,14 @@ def run(
     proximity = (
         0.05 if clean is None else Proximity(0.05, 0.0, "given", entry=json.dumps(clean.describe(), sort_keys=True))
     )
-    made = rig.plan(model, options.pop("blocks"), **({"proximity": proximity} | options.pop("plan", {})))
+    blocks = options.pop("blocks")
+    made = rig.plan(model, blocks, **({"proximity": proximity} | options.pop("plan", {})))
     outcome = expunge.unlearn(
         model,
         shuffled(),
         loss,
         made,
+        design=blocks,
         simulate=simulate,
         checkpoint=path,
         checkpoint_every=every,

@@ -4,6 +4,7 @@ Every name and number is explained in docs/mathematics.md.
 """
 
 from . import composition, gaussian, paper, proximity, recertify, renyi, stability
+from .cost import cost
 from .ledger import from_json, load, to_json
 from .mechanism import Block, Step
 from .proximity import Proximity, unconditional
@@ -19,6 +20,7 @@ __all__ = [
     "allocate",
     "best_steps",
     "composition",
+    "cost",
     "from_json",
     "gaussian",
     "largest_gap",

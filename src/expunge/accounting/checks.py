@@ -9,6 +9,7 @@ from ..errors import ConfigError
 
 LARGEST = 1e40  # no honest mechanism lives beyond these, and within them no product or square leaves the floats
 SMALLEST = 1e-40
+COPY = 2e-3  # of a model's norm: weights that lie nearer to it were made from it
 
 
 def number(

@@ -92,7 +92,7 @@ def read_blocks(records: object) -> tuple[Block, ...]:
 
 def read_proximity(item: object) -> Proximity:
     """A proximity from plain JSON values."""
-    optional = ("assumptions", "entry", "requests")
+    optional = ("assumptions", "entry", "requests", "design", "gaps")
     record = read_record(item, "proximity", required=("gap", "failure", "source"), optional=optional)
     with _located("proximity"):
         return Proximity(**record)

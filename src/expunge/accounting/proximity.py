@@ -21,7 +21,9 @@ class Proximity:
     """The claim ‖x̂ − x̂′‖ ≤ gap, wrong with probability at most `failure` (1: nobody knows), and what it rests on.
 
     It is measured where the noise enters: after the clean phase `entry`, if there is one (its description, as JSON), and
-    after the training *and* unlearning of all earlier requests, if this is number `requests` on the model.
+    after the training *and* unlearning of all earlier requests, if this is number `requests` on the model. With
+    `design` (a description, as JSON) it holds for that design alone: it is the gap inside a keep-space, or `gaps` says
+    that of each block, all at once.
     """
 
     gap: float
@@ -30,12 +32,25 @@ class Proximity:
     assumptions: tuple[str, ...] = ()
     entry: str | None = None
     requests: int = 1
+    design: str | None = None
+    gaps: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gap", number("gap", self.gap, least=0.0))
         object.__setattr__(self, "failure", number("failure", self.failure, least=0.0, most=1.0))
         object.__setattr__(self, "assumptions", tuple(self.assumptions))
         whole("requests", self.requests)
+        if self.gaps is not None:
+            _refuse_other_total(self, tuple(self.gaps))
+
+
+def _refuse_other_total(claim: Proximity, gaps: Sequence[float]) -> None:
+    """The gap of a claim about every block is that of all blocks together."""
+    values = tuple(number(f"gaps[{i}]", gap, least=0.0) for i, gap in enumerate(gaps))
+    total = math.hypot(*values)
+    if not values or abs(claim.gap - total) > 1e-9 * total:
+        raise ConfigError(f"gap must be the root of the gaps' squares, {total:.9g}; got {claim.gap:.9g}.")
+    object.__setattr__(claim, "gaps", values)
 
 
 def given(gap: float) -> Proximity:

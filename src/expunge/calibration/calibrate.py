@@ -1,5 +1,6 @@
 """Coupled pairs → Δ(ϱ): which pairs there are, which of them are still to be run, and what came out."""
 
+import json
 import math
 from collections.abc import Callable, Sized
 from dataclasses import replace
@@ -13,7 +14,7 @@ from ..accounting import Proximity
 from ..accounting.checks import number, whole
 from ..errors import ConfigError, ExpungeError, ProximityError
 from .coupling import REPLACEMENT, Deletion, fingerprint
-from .pair import Clean, Job, Train, is_failed, run_base, run_pair
+from .pair import Clean, Job, Keep, Train, is_failed, run_base, run_pair
 from .pool import Lost, run_all
 from .result import Calibration, support
 from .store import Store
@@ -35,6 +36,7 @@ def calibrate(
     entry: str | None = None,
     requests: int = 1,
     design: Any = None,
+    keep: Keep | None = None,
     folder: str | Path | None = None,
     workers: int = 1,
     threads: int = 1,
@@ -54,6 +56,8 @@ def calibrate(
                     measured after it; its name as the engine has it (`FineTune.describe`, as JSON)
     requests        2 if train is training and the unlearning of one earlier request together, its noise coupled too; …
     design          a block design: the gap per block as well
+    keep            keep(model, stream, seed) gives the blocks of the design, a keep-space, by a run on the retained samples
+                    alone, as the later run will; the gap is then that inside the keep-space
     folder          keeps finished runs, so that an interrupted calibration goes on, and can be given more pairs later; it
                     holds trained weights
     workers, ray    processes on this machine; the address of a Ray cluster whose nodes share the folder
@@ -76,14 +80,16 @@ def calibrate(
         "design": None if design is None else design.describe(),
     }
     with TemporaryDirectory(prefix="expunge-") as temporary:
-        job = Job(train, dataset, deletion, Store(folder or temporary, description), seed, clean, design, threads)
+        store = Store(folder or temporary, description)
+        job = Job(train, dataset, deletion, store, seed, clean, design if keep is None else None, keep, threads)
         forgets = [job.forget(pair) for pair in range(whole("pairs", pairs))]
         prints = [fingerprint(forget) for forget in forgets]
         seeds = _seeds(seed, prints, shared_base)
         results = _run(job, list(zip(seeds, prints, strict=True)), workers, ray, on_pair)
         bases = [job.store.base_sha256(seed) for seed in seeds]
     each = {"seeds": seeds, "base_sha256": bases, "removed": list(map(len, forgets)), "forget_sha256": prints}
-    found = replace(_supported(results, failure, safety_factor), entry=entry, requests=requests)
+    within = None if keep is None else json.dumps(description["design"], sort_keys=True)
+    found = replace(_supported(results, failure, safety_factor), entry=entry, requests=requests, design=within)
     return Calibration(found, tuple(results), {**description, **each})
 
 

@@ -19,7 +19,7 @@ def full_state(model: nn.Module | State) -> dict[str, Tensor]:
     return {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}
 
 
-def gap(model: nn.Module | State, base: State, design: Any = None) -> dict[str, Any]:
+def gap(model: nn.Module | State, base: State, design: Any = None, keep: Any = None) -> dict[str, Any]:
     """‖x̂ − x̂′‖ between a model and the state of its twin, over all that is trainable (all of a bare state dict)."""
     own = full_state(model)
     if own.keys() != base.keys() or any(own[name].shape != base[name].shape for name in own):
@@ -31,21 +31,28 @@ def gap(model: nn.Module | State, base: State, design: Any = None) -> dict[str, 
         _refuse_moved(frozen, own, base)
     if not names:
         raise DataError("the model has no trainable parameter, so there is no gap. Do not freeze what was trained.")
-    return distances({name: base[name] for name in names}, {name: own[name] for name in names}, design)
+    return distances({name: base[name] for name in names}, {name: own[name] for name in names}, design, keep)
 
 
-def distances(first: State, second: State, design: Any = None) -> dict[str, Any]:
-    """In float64, rounded up; raises where it is not finite, so that no failed run passes for a small gap."""
+def distances(first: State, second: State, design: Any = None, keep: Any = None) -> dict[str, Any]:
+    """In float64, rounded up; raises where it is not finite, so that no failed run passes for a small gap.
+
+    With a keep-space's blocks the total is the gap inside them, and `everywhere` that of the whole vectors.
+    """
     differences = {name: first[name].double() - second[name].double() for name in first}
     per_tensor = {name: torch.linalg.vector_norm(value).item() for name, value in differences.items()}
     total = up(math.hypot(*per_tensor.values()), len(per_tensor))
     if not math.isfinite(total):
         raise DataError("the weights of a run are not finite: it diverged.")
     found: dict[str, Any] = {"total": total, "per_tensor": per_tensor}
-    if design is not None:
+    partition = keep
+    if design is not None and keep is None:
         partition = design.bind({name: value.shape for name, value in differences.items()})
+    if partition is not None:
         blocks = range(len(partition.dimensions))
         found["per_block"] = [_block_norm(partition, block, list(differences.values())) for block in blocks]
+    if keep is not None:
+        found |= {"total": up(math.hypot(*found["per_block"]), len(found["per_block"])), "everywhere": total}
     return found
 
 

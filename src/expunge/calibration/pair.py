@@ -18,6 +18,7 @@ from .store import Store
 
 Train = Callable[[Stream, int], Any]
 Clean = Callable[[nn.Module, Stream, int], nn.Module]
+Keep = Callable[[nn.Module, Stream, int], Any]  # the blocks of a keep-space, from this pair's retained samples
 Model = nn.Module | dict[str, Tensor]
 Snapshot = tuple[int, Model, dict[str, float]]
 
@@ -33,6 +34,7 @@ class Job:
     seed: int = 0
     clean: Clean | None = None
     design: Any = None
+    keep: Keep | None = None
     threads: int = 1
 
     def forget(self, pair: int) -> Tensor:
@@ -91,9 +93,9 @@ def _measure(job: Job, pair: int, forget: Tensor, seed: int) -> dict[str, Any]:
         raise DataError(base["failed"])
     trajectory, model = _trajectory(job, retained_stream(job.dataset, forget, chance(job.seed, pair, "slots")), seed)
     result: dict[str, Any] = {"trajectory": trajectory, "gap": trajectory[-1]["gap"]}
-    if job.clean is not None:
+    if job.clean is not None or job.keep is not None:
         rest = Stream(job.dataset, retained(forget, len(job.dataset)))
-        result |= {"gap_as_trained": result["gap"], "gap": _gap_after_clean(job, job.clean, model, rest, seed)}
+        result |= {"gap_as_trained": result["gap"], "gap": _gap_at_noise(job, pair, model, rest, seed)}
     return result
 
 
@@ -112,16 +114,18 @@ def _trajectory(job: Job, stream: Stream, seed: int) -> tuple[list[dict[str, Any
     return points, model
 
 
-def _gap_after_clean(job: Job, clean: Clean, model: Model, rest: Stream, seed: int) -> dict[str, Any]:
-    """Both models through the same clean phase on the retained samples: the gap where the noise will enter."""
+def _gap_at_noise(job: Job, pair: int, model: Model, rest: Stream, seed: int) -> dict[str, Any]:
+    """The gap where the noise will enter: inside the pair's own keep-space, after the same clean phase in both models."""
     if not isinstance(model, nn.Module):
-        raise ConfigError("a clean phase needs train to give modules, not state dicts.")
+        raise ConfigError("a keep-space and a clean phase need train to give modules, not state dicts.")
+    keep = job.keep and job.keep(model, rest, chance(job.seed, pair, "bases"))
     other = copy.deepcopy(model)
     other.load_state_dict(job.store.weights(seed, -1))
     for each in (other, model):
-        clean(each, rest, seed)
+        if job.clean is not None:
+            job.clean(each, rest, seed)
         _finite(each)
-    return gap(model, full_state(other), job.design)
+    return gap(model, full_state(other), job.design, keep)
 
 
 def snapshots(train: Train, stream: Stream, seed: int) -> Iterator[Snapshot]:

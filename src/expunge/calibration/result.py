@@ -11,6 +11,7 @@ from ..accounting import Proximity
 from ..accounting.checks import number
 from ..accounting.ledger import parse, read_proximity, read_text
 from ..accounting.proximity import confidence, order_statistic, pairs_needed
+from ..accounting.rounding import up
 from ..errors import ConfigError, DataError, ProximityError
 from .pair import is_failed
 
@@ -36,6 +37,40 @@ class Calibration:
         rank = round(self.proximity.failure * (len(self.pairs) + 1))
         return confidence(len(self.pairs), self.proximity.failure, rank=rank)
 
+    def by_block(
+        self, *, scales: Sequence[float] | None = None, failure: float | None = None, safety_factor: float = 1.0
+    ) -> Proximity:
+        """Every block's own gap, all of them at once, by one order statistic: how often each gap is its block's scale.
+
+        Scales that were fixed before the calibration cost nothing. Without any, the first pair gives them, and the others
+        support what they can (docs/mathematics.md, "Gaps of all blocks at once").
+        """
+        first = 0 if scales is not None else 1
+        pairs = self.pairs[first:]
+        scales = self._gaps_by_block(0) if scales is None else [number("scale", scale, above=0.0) for scale in scales]
+        if not pairs:
+            raise ProximityError("one pair gives the scales and nothing more. Run two pairs or more.")
+        ratios = [_ratio(self._gaps_by_block(first + i), scales) for i in range(len(pairs))]
+        found = support(ratios, failure, safety_factor)
+        gaps = tuple(up(found.gap * scale) for scale in scales)
+        shape = "given" if first == 0 else "those of the first pair, which is not counted"
+        return replace(
+            self.proximity,
+            gap=math.hypot(*gaps),
+            gaps=gaps,
+            design=json.dumps(self.coupling["design"], sort_keys=True),
+            failure=found.failure,
+            source=f"{found.source}, {len(gaps)} blocks at once; their scales are {shape}",
+            assumptions=found.assumptions,
+        )
+
+    def _gaps_by_block(self, pair: int) -> list[float]:
+        if is_failed(self.pairs[pair]):
+            return []
+        if "per_block" not in self.pairs[pair]["gap"]:
+            raise ConfigError("the gaps were not measured by block. Calibrate with design= the blocks.")
+        return self.pairs[pair]["gap"]["per_block"]
+
     @property
     def steps(self) -> list[int]:
         """The training steps at which there are gaps."""
@@ -46,6 +81,10 @@ class Calibration:
         """The proximity of the checkpoint at a step of the trajectory, by the same order statistic."""
         if self.proximity.entry is not None:
             raise ConfigError("the trajectory was measured before the clean phase. Calibrate the checkpoint after it.")
+        if self.proximity.design is not None:
+            raise ConfigError(
+                "the trajectory was measured in the whole space. Calibrate the checkpoint in the keep-space."
+            )
         if step not in self.steps:
             raise ConfigError(f"step must be one of {', '.join(map(str, self.steps))}; got {step}.")
         place = self.steps.index(step)
@@ -125,6 +164,19 @@ def support(gaps: Sequence[float], failure: float | None, factor: float) -> Prox
         source=f"number {rank} from the top of {count} coupled pairs, {failed} of which failed",
         assumptions=(*chosen.assumptions, f"{failed} pairs failed and were counted as infinite"),
     )
+
+
+def _ratio(gaps: Sequence[float], scales: Sequence[float]) -> float:
+    """How far a pair goes beyond the scales; a failed one infinitely far."""
+    if not gaps and scales:
+        return math.inf
+    if len(gaps) != len(scales):
+        raise ProximityError(f"{len(scales)} scales cannot fit {len(gaps)} blocks. Did the pair that gives them fail?")
+    return max((_over(gap, scale) for gap, scale in zip(gaps, scales, strict=True)), default=math.inf)
+
+
+def _over(gap: float, scale: float) -> float:
+    return up(gap / scale) if scale > 0.0 else (math.inf if gap > 0.0 else 0.0)
 
 
 def _too_few(count: int, failed: int, failure: float | None) -> str:

@@ -9,25 +9,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..accounting import Block, Proximity
-from ..accounting.checks import number, whole
+from ..accounting.checks import COPY, number, whole
 from ..errors import CertificationError, CoverageError, ProximityError
 
 DECOMPOSITION, OFF_BLOCK = 1e-5, 1e-4  # float32 rounding is well below both
 SINGLE_PRECISION = 2.0**-23
 ROUNDING = 2.0**-3  # coarser floating-point numbers would swallow the noise
+RESET = 1e-5  # of the weights, as float32 rounds
 SURPRISE = 25.0  # a correct generator fails the variance check with probability 2e^−25
 
 
 def judge(run: Mapping[str, Any], blocks: Sequence[Block]) -> list[dict[str, Any]]:
     """Every check of a run with its measured value; raises at the first that fails."""
-    measured = _measured(run, blocks)
+    measured, reset = _measured(run, blocks), run.get("reset")
     covered = sum(row["dimension"] for row in measured)
+    if reset is not None:
+        covered += whole("reset.dimension", reset["dimension"], least=0)
     rows = [
         (
             "coverage",
             abs(covered - whole("parameters", run["parameters"])),
             0.0,
-            "coordinates not in exactly one block",
+            "coordinates not in exactly one block" + (" or reset" if reset else ""),
         ),
         ("decomposition", run["decomposition_error"], DECOMPOSITION, "a random vector against its projections' sum"),
         ("other blocks", _worst(measured, "off_block"), OFF_BLOCK, "change of a block that was not active, relative"),
@@ -44,9 +47,22 @@ def judge(run: Mapping[str, Any], blocks: Sequence[Block]) -> list[dict[str, Any
         ("public state", run["public_changed"], 0.0, "tensors declared public that changed"),
         ("unexpected changes", run["tampered"], 0.0, "changes of parameters or modules that the run did not make"),
     ]
+    if reset is not None:
+        rows += _reset(run, reset)
     if run["model_clip"] is not None:
         rows.append(("model clip", run["model_norm"], run["model_clip"], "norm of the model where the noise begins"))
     return [_check(*row) for row in rows]
+
+
+def _reset(run: Mapping[str, Any], reset: Mapping[str, Any]) -> list[tuple[str, Any, float, str]]:
+    """What a keep-space's run adds: the reset part is the reference's, and the reference is no copy of the model."""
+    reference = run["subspace"]["reference"]
+    where = f"{reference['origin']} (SHA-256 {reference['sha256']}), declared never to have seen the removed data"
+    part = "where the bases' run ended" if run["subspace"]["rest"] == "run" else "the reference"
+    return [
+        ("reset part", reset["error"], RESET, f"what the keep-space does not hold, against {part}, relative"),
+        ("reference", reset["nearness"], 1.0 / COPY, f"‖weights‖ over their distance from {where}"),
+    ]
 
 
 def _check(name: str, measured: object, limit: float, how: str) -> dict[str, Any]:
@@ -84,7 +100,13 @@ def _surprise(row: Mapping[str, Any]) -> float:
 
 
 def refuse_other_entry(proximity: Proximity, run: Mapping[str, Any]) -> None:
-    """The proximity must have been measured after the clean phase that was run, if there was one."""
+    """The proximity must have been measured after the clean phase that was run, if there was one, and in its design.
+
+    One of the whole space bounds the gap in every keep-space.
+    """
+    design = {name: value for name, value in run["subspace"].items() if name != "dimensions"}
+    if proximity.design is not None and proximity.design != json.dumps(design, sort_keys=True):
+        raise ProximityError("the proximity was calibrated for another design than the one that was noised.")
     entry = None if run["clean"] is None else json.dumps(run["clean"], sort_keys=True)
     if proximity.entry != entry:
         raise ProximityError(

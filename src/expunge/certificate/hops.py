@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from ..accounting import Accountant, Block, Proximity, composition, gaussian, mu, renyi
+from ..accounting import Accountant, Block, Proximity, composition, cost, gaussian, renyi
 from ..accounting.checks import whole
 from ..accounting.ledger import block_record, read_blocks, read_proximity, read_record
 from ..errors import CertificationError, ProximityError
@@ -31,7 +31,7 @@ def hop(proximity: Proximity, blocks: Sequence[Block], looks: int) -> dict[str, 
 def plain(proximity: Proximity) -> dict[str, Any]:
     """A proximity as plain JSON values."""
     values = {field.name: getattr(proximity, field.name) for field in fields(Proximity)}
-    return values | {"assumptions": list(proximity.assumptions)}
+    return values | {"assumptions": list(proximity.assumptions), "gaps": proximity.gaps and list(proximity.gaps)}
 
 
 def guarantee(hops: Sequence[Mapping[str, Any]], *, delta: float, accountant: Accountant) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def guarantee(hops: Sequence[Mapping[str, Any]], *, delta: float, accountant: Ac
         if proximity.requests != index + 1:
             raise ProximityError(f"hops[{index}] rests on a proximity of request {proximity.requests}.")
         looks = whole(f"hops[{index}].looks", record["looks"], most=MOST_LOOKS)
-        costs.append(composition.repeated_looks(mu(proximity.gap, read_blocks(record["blocks"])), looks))
+        costs.append(composition.repeated_looks(cost(proximity, read_blocks(record["blocks"])), looks))
         failures.append(proximity.failure)
     if not costs:
         raise CertificationError("the certificate has no hop: nothing was run.")

@@ -21,7 +21,9 @@ def recertify(
     *earlier, last = certificate["hops"]
     before = read_proximity(last["proximity"])
     if not isinstance(proximity, Proximity):
-        proximity = replace(given(proximity), requests=before.requests, entry=before.entry)
+        proximity = replace(given(proximity), requests=before.requests, entry=before.entry, design=before.design)
+    if proximity.design not in (None, before.design):
+        raise ProximityError("the new proximity was calibrated for another design than the run's. Calibrate the same.")
     if (proximity.requests, proximity.entry) != (before.requests, before.entry):
         raise ProximityError(
             f"the run's proximity is that of request {before.requests} at entry {before.entry or 'as trained'}; the new one "

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..accounting import gaussian, load, mu, renyi, unconditional
+from ..accounting import cost, gaussian, load, renyi, unconditional
 from . import loading
 from .output import figure, print_facts, print_json
 
@@ -24,16 +24,16 @@ def account(ledger: Path, *, proximity: str, delta: float, failure: float | None
         Print one JSON object.
     """
     blocks, claimed = load(ledger), loading.claim(proximity, failure)
-    cost = mu(claimed.gap, blocks)
+    spent = cost(claimed, blocks)
     answer = {
         "schema": "expunge.account/1",
-        "mu": cost,
+        "mu": spent,
         "delta": delta,
         "proximity": claimed.gap,
         "failure": claimed.failure,
         "source": claimed.source,
         "unconditional_delta": unconditional(delta, claimed.failure),
-        "epsilon": {"gaussian": gaussian.epsilon(cost, delta), "renyi": renyi.epsilon(cost, delta)},
+        "epsilon": {"gaussian": gaussian.epsilon(spent, delta), "renyi": renyi.epsilon(spent, delta)},
         "blocks": len(blocks),
         "steps": sum(len(block.steps) for block in blocks),
     }
@@ -43,7 +43,7 @@ def account(ledger: Path, *, proximity: str, delta: float, failure: float | None
     print_facts(
         [
             ("blocks, steps", f"{answer['blocks']}, {answer['steps']}"),
-            ("mu", figure(cost)),
+            ("mu", figure(spent)),
             ("epsilon (gaussian, exact)", f"{figure(answer['epsilon']['gaussian'])} at delta {delta:g}"),
             ("epsilon (renyi, the paper's)", figure(answer["epsilon"]["renyi"])),
             ("holds if", f"trained and retrained model are within {claimed.gap:g} of each other"),

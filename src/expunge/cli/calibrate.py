@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import ConfigError
+from . import keep as keeping
 from . import loading
+from .keep import KEEP_SPACES, Keep
 from .numbers import WholeNumber
 from .output import figure, print_facts, print_json, print_table, progress_line
 from .train import WorkloadName
@@ -29,7 +31,8 @@ def calibrate(
     failure: float | None = None,
     safety_factor: float = 1.0,
     design: loading.DesignName | None = None,
-    blocks: WholeNumber = 4,
+    blocks: WholeNumber | None = None,
+    keep: Keep | None = None,
     clean_steps: WholeNumber | None = None,
     clean_optimizer: loading.OptimizerName = "sgd",
     clean_lr: float = 0.01,
@@ -81,9 +84,11 @@ def calibrate(
     safety_factor
         Widens the gap; recorded as an assumption.
     design
-        Also measure the gap per block of this design.
+        Also measure the gap per block of this design; of Core, Factor and Head only the gap inside what they keep.
     blocks
-        k of that design.
+        k of that design (default 4; inside a keep-space 1).
+    keep
+        The options of keep-spaces; with --train they need --clean-loader.
     clean_steps
         Measure after a clean phase of so many steps on retained data.
     clean_optimizer
@@ -113,7 +118,9 @@ def calibrate(
     json
         Print one JSON object.
     """
-    _refuse_misuse(workload, train, dataset, every, plot, clean_steps, clean_loader)
+    _refuse_misuse(
+        workload, train, dataset, every, plot, clean_steps is not None or design in KEEP_SPACES, clean_loader
+    )
     import expunge
 
     for option, place in (("output", output), ("plot", plot)):
@@ -133,19 +140,19 @@ def calibrate(
             raise ConfigError(
                 f"--dataset {dataset} must return something with a length and items; got {type(data).__name__}."
             )
-        clean = {} if clean_steps is None else {"loss": loss, "loader": loader}
+        later = {"loss": loss, "loader": loader}
         with progress_line("pairs", pairs, quiet=quiet or json) as advance:
             found = expunge.calibrate(
                 runner,
                 data,
                 loading.deletion(deletion),
                 clean=loading.clean_phase(clean_steps, clean_optimizer, clean_lr),
-                **clean,
+                **later,
                 pairs=pairs,
                 seed=seed,
                 failure=failure,
                 safety_factor=safety_factor,
-                design=None if design is None else loading.design(design, blocks),
+                design=None if design is None else keeping.design(design, blocks, keep or Keep()),
                 folder=folder,
                 workers=workers,
                 threads=threads,
@@ -164,7 +171,7 @@ def _refuse_misuse(
     dataset: str | None,
     every: int | None,
     plot: Path | None,
-    clean_steps: int | None,
+    trains_later: bool,
     clean_loader: str | None,
 ) -> None:
     if (workload is None) == (train is None) or (train is None) != (dataset is None):
@@ -173,8 +180,10 @@ def _refuse_misuse(
         raise ConfigError("--plot draws a trajectory: say with --every how many steps lie between two points.")
     if train is not None and every is not None:
         raise ConfigError("--every is for workloads; your own train yields (step, model, metrics) when it wants to.")
-    if train is not None and (clean_steps is None) != (clean_loader is None):
-        raise ConfigError("a clean phase of your own training takes both --clean-steps and --clean-loader.")
+    if train is not None and trains_later != (clean_loader is not None):
+        raise ConfigError(
+            "with --train, --clean-loader goes with a clean phase (--clean-steps) or a keep-space (--design)."
+        )
 
 
 def _given(**changes: Any) -> dict[str, Any]:

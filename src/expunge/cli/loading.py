@@ -21,7 +21,9 @@ from ..project import functions
 
 CALIBRATION = "expunge.calibration/1"
 OURS = str(Path(__file__).parents[1])
-DesignName = Literal["Whole", "RandomRotation", "FastRotation", "Permutation", "LayerCycle", "HeadBody"]
+DesignName = Literal[
+    "Whole", "RandomRotation", "FastRotation", "Permutation", "LayerCycle", "HeadBody", "Core", "Factor", "Head"
+]  # fmt: skip
 OptimizerName = Literal["sgd", "adam", "adamw", "lbfgs"]
 
 

@@ -9,7 +9,9 @@ from cyclopts import Parameter
 from ..accounting import Accountant
 from ..accounting.checks import number
 from ..errors import ConfigError
+from . import keep as keeping
 from . import loading
+from .keep import Keep
 from .numbers import StepCount, WholeNumber
 from .output import figure, print_facts, print_json
 
@@ -28,7 +30,8 @@ def unlearn(
     weight_decay: float = 0.0,
     steps: StepCount = 1,
     design: loading.DesignName = "Permutation",
-    blocks: WholeNumber = 4,
+    blocks: WholeNumber | None = None,
+    keep: Keep | None = None,
     accountant: Accountant = "gaussian",
     clean_steps: WholeNumber | None = None,
     clean_optimizer: loading.OptimizerName = "sgd",
@@ -78,7 +81,9 @@ def unlearn(
     design
         How parameters are divided into blocks.
     blocks
-        k, for the designs that take it.
+        k, for the designs that take it (default 4; inside a keep-space 1).
+    keep
+        The options of keep-spaces.
     accountant
         "gaussian" is exact; "renyi" is the paper's.
     clean_steps
@@ -133,9 +138,10 @@ def unlearn(
     recipe = expunge.FineTune(fine_tune_steps, fine_tune_optimizer, fine_tune_lr) if fine_tune_steps else None
     with loading.users_code():
         made = loading.model(model, weights, device)
+        chosen = keeping.design(design, blocks, keep or Keep())
         plan = expunge.plan(
             made,
-            blocks=loading.design(design, blocks),
+            blocks=chosen,
             proximity=claimed,
             epsilon=epsilon,
             delta=delta,
@@ -151,6 +157,7 @@ def unlearn(
                 loading.function("data", data)(),
                 loading.cross_entropy if loss is None else loading.function("loss", loss),
                 plan,
+                design=chosen,
                 clean=loading.clean_phase(clean_steps, clean_optimizer, clean_lr),
                 fine_tune=recipe,
                 forget=forgotten,

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from ..accounting import Accountant, Block, Proximity, Step, best_steps, mu, scale_noise, sigma
+from ..accounting import Accountant, Block, Proximity, Step, allocate, best_steps, cost, scale_noise, sigma
 from ..accounting.checks import number, whole
 from ..accounting.ledger import block_record, parse, read_blocks, read_proximity, read_record
 from ..accounting.mechanism import MOST_STEPS
 from ..accounting.proximity import given
 from ..accounting.recertify import conversion
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError, DataError, ProximityError
 
 SCHEMA = "expunge.plan/1"
 
@@ -36,6 +36,11 @@ class Plan:
             raise ConfigError(f"the plan's design must be a description; got {self.design!r:.60}.")
         if self.model_clip is not None:
             number("model_clip", self.model_clip, above=0.0)
+        if self.proximity.design is not None and self.design and not _same(self.proximity.design, self.design):
+            raise ProximityError(
+                f"the proximity was calibrated for another design, {self.proximity.design:.300}. Calibrate with "
+                f"design= the one of this plan: {json.dumps(self.design):.300}"
+            )
 
     @property
     def gap(self) -> float:
@@ -45,7 +50,7 @@ class Plan:
     @property
     def mu(self) -> float:
         """The cost of the blocks at the gap, recomputed."""
-        return mu(self.gap, self.blocks)
+        return cost(self.proximity, self.blocks)
 
     def to_json(self) -> str:
         """The plan as text; `from_json` gives it back."""
@@ -86,12 +91,15 @@ def make(
     accountant: Accountant = "gaussian",
     design: dict[str, Any] | None = None,
     model_clip: float | None = None,
+    weights: Sequence[float] | None = None,
 ) -> Plan:
     """The same schedule on every block, with the least noise that keeps (ε, δ) at this proximity.
 
     `clip` is C₁ of the whole parameter vector: each of k blocks clips at C₁/√k, and the certificate is that of one block,
     whatever the blocks are. A sequence gives every block its own clip. `step_size` and `weight_decay` may be sequences
     over the steps. Noise falls on every `noise_every`-th step, in the proportions of `noise_shape` (default: equal).
+    Where the proximity knows every block's gap, noise is shared out among the blocks; `weights` say how much a unit of it
+    hurts in each (default: equally).
     """
     if not dimensions:
         raise ConfigError("a plan needs at least one block; got none.")
@@ -109,7 +117,13 @@ def make(
         clips = _over("clip", clip, len(dimensions))
     rows = {c: tuple(map(Step, rates, decays, [c] * count, shape)) for c in set(clips)}
     blocks = tuple(Block(rows[c], dimension) for c, dimension in zip(clips, dimensions, strict=True))
-    if isinstance(clip, (int, float)) and blocks[0].constant:  # the closed form, exact to the last digit
+    if weights is not None and proximity.gaps is None:
+        raise ConfigError(
+            "weights share out noise where the gap of every block is known. Calibrate by block, or leave them."
+        )
+    if proximity.gaps is not None:
+        blocks = allocate(budget, blocks, gaps=proximity.gaps, dimensions=list(dimensions), weights=weights)
+    elif isinstance(clip, (int, float)) and blocks[0].constant:  # the closed form, exact to the last digit
         step = blocks[0].steps[0]
         noise = sigma(
             budget, proximity.gap, step_size=step.step_size, weight_decay=step.weight_decay, clip=clip, steps=count
@@ -118,6 +132,11 @@ def make(
     else:
         blocks = scale_noise(budget, proximity.gap, blocks)
     return Plan(blocks, proximity, epsilon, delta, accountant, design or {}, model_clip)
+
+
+def _same(measured: str, design: dict[str, Any]) -> bool:
+    """Whether the design that a proximity was measured in is this one."""
+    return measured == json.dumps(design, sort_keys=True)
 
 
 def noise_norm(block: Block) -> float:

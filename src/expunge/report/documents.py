@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from .reading import Open
 
-Phase = Literal["clean", "noise", "statistics", "fine-tune"]
+Phase = Literal["bases", "clean", "noise", "statistics", "fine-tune"]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The three kinds of piece that all designs are made of: entire tensors, chosen coordinates, rotated directions."""
+"""The kinds of piece that designs are made of: entire tensors, chosen coordinates, rotated directions, framed matrices."""
 
 from collections.abc import Sequence
 
@@ -87,3 +87,23 @@ class Chunked:
     def _views(self, flat: Tensor) -> Sequence[Tensor]:
         whole = flat.numel() // self._length * self._length
         return flat[:whole].view(-1, self._length), flat[whole:].view(1, -1)
+
+
+class Framed:
+    """A tensor seen as a matrix, between orthonormal columns: left · C · rightᵀ. A side that is none is all of that side."""
+
+    def __init__(self, left: Tensor | None, right: Tensor | None) -> None:
+        self._left, self._right = left, right
+
+    def project(self, tensor: Tensor) -> Tensor:
+        """C = leftᵀ · matrix · right."""
+        table = tensor.reshape(tensor.shape[0], -1)
+        table = table if self._left is None else self._left.T @ table
+        return (table if self._right is None else table @ self._right).reshape(-1)
+
+    def add_(self, tensor: Tensor, coordinates: Tensor) -> None:
+        """As `project`, the other way."""
+        width = tensor[0].numel() if self._right is None else self._right.shape[1]
+        table = coordinates.view(-1, width)
+        table = table if self._left is None else self._left @ table
+        tensor.add_((table if self._right is None else table @ self._right.T).view(tensor.shape))

@@ -12,24 +12,36 @@ from .protocol import Partition
 
 @torch.no_grad()
 def decomposition_error(partition: Partition, tensors: Sequence[Tensor]) -> float:
-    """The larger of ‖Σ A_i A_iᵀ v − v‖/‖v‖ and |Σ‖A_iᵀ v‖²/‖v‖² − 1|, v random. Both are 0 for orthogonal blocks alone."""
+    """The larger of ‖Σ A_i A_iᵀ v − v‖/‖v‖ and |Σ‖A_iᵀ v‖²/‖v‖² − 1|, v random. Both are 0 for orthogonal blocks alone.
+
+    For a keep-space, whose blocks are not everything, the projection is measured on itself: Aᵀ A must give back Aᵀ v.
+    """
     random = torch.Generator()
     random.seed()
     squares = dict.fromkeys(("vector", "difference", "projected"), 0.0)
     for index, tensor in enumerate(tensors):
         vector = torch.randn(tensor.shape, generator=random).to(tensor)
-        total = torch.zeros_like(vector)
-        for piece in partition.pieces_of(index, tensor):
-            coordinates = piece.project(vector)
-            squares["projected"] += _square(coordinates)
-            piece.add_(total, coordinates)
+        if partition.partial:
+            vector = _projected(partition, index, vector)[0]
+        total, projected = _projected(partition, index, vector)
         squares["vector"] += _square(vector)
         squares["difference"] += _square(total.sub_(vector))
+        squares["projected"] += projected
     if squares["vector"] == 0.0:
         return 0.0
     return max(
         math.sqrt(squares["difference"] / squares["vector"]), abs(squares["projected"] / squares["vector"] - 1.0)
     )
+
+
+def _projected(partition: Partition, index: int, vector: Tensor) -> tuple[Tensor, float]:
+    """Σ A_i A_iᵀ v and Σ‖A_iᵀ v‖² of one tensor."""
+    total, square = torch.zeros_like(vector), 0.0
+    for piece in partition.pieces_of(index, vector):
+        coordinates = piece.project(vector)
+        square += _square(coordinates)
+        piece.add_(total, coordinates)
+    return total, square
 
 
 class Bystander:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from ..accounting.checks import whole
-from ..errors import CoverageError
+from ..errors import ConfigError, CoverageError
 
 Shapes = Mapping[str, torch.Size]
 MOST_BLOCKS = 65_536
@@ -80,14 +80,17 @@ class Design(ABC):
 class Partition:
     """A design fitted to a model: blocks 0 … count − 1, each with at least one coordinate."""
 
-    def __init__(self, shapes: Shapes, splits: Sequence[Split], blocks: int) -> None:
+    def __init__(self, shapes: Shapes, splits: Sequence[Split], blocks: int, *, partial: bool = False) -> None:
         self.names = list(shapes)
         self._splits = splits
         sizes = [sum(split.size(block) for split in splits) for block in range(blocks)]
         self._blocks = [block for block, size in enumerate(sizes) if size > 0]
         self.dimensions = [size for size in sizes if size > 0]
+        self.partial = partial  # the blocks of a keep-space; all other coordinates are reset
         total = sum(shape.numel() for shape in shapes.values())
-        if sum(sizes) != total:
+        if (partial and not sizes) or sum(sizes) == 0 < total:
+            raise ConfigError("the keep-space keeps nothing. Raise its rank, or train from the reference.")
+        if sum(sizes) != total and not partial:
             raise CoverageError(
                 f"the blocks have {sum(sizes):,} coordinates and the model has {total:,}: "
                 "every coordinate must lie in exactly one block."

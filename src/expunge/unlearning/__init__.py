@@ -2,7 +2,7 @@
 
 from .batches import Indices
 from .coverage import refuse_unusual
-from .engine import run, train_clean
+from .engine import find_bases, run, train_clean
 from .fine_tune import FineTune
 from .options import Loss, Options
 from .progress import Meter, Progress, RichMeter, combine, measured, silent
@@ -20,6 +20,7 @@ __all__ = [
     "RichMeter",
     "TensorBoardMeter",
     "combine",
+    "find_bases",
     "measured",
     "refuse_unusual",
     "run",

@@ -1,7 +1,8 @@
 """Block-wise noisy fine-tuning, the paper's Algorithm 1, on any module:
 
     clip the model (only where C₀ is asked for)       forget the statistics
-    train on retained data (a clean phase, if any)
+    find bases by a run from the public reference     (only for a keep-space)
+    train on retained data (a clean phase, if any)    reset what the keep-space does not hold
     for each block, for each of its steps:            B ← B − γ(clip(A_iᵀ g) + λB) + ξ
     estimate the statistics anew                      fine-tune on retained data
 
@@ -21,8 +22,8 @@ from .. import weights
 from ..accounting import Block
 from ..checkpoint import Checkpoint
 from ..errors import CertificationError
-from ..subspaces import Design, Whole
-from ..subspaces.probe import Bystander
+from ..subspaces import Design, KeepSpace, Partition, Whole
+from ..subspaces.probe import Bystander, decomposition_error
 from .batches import Batches, Guard
 from .buffers import estimate_statistics, recompute_buffers, reset_statistics, training_mode
 from .coverage import take_inventory
@@ -33,11 +34,12 @@ from .opening import clip_model, fingerprint, fit, new_record, refuse_memory, re
 from .options import Loss, Options
 from .progress import Phase, Progress
 from .record import BlockRecord, Record
+from .reset import Reset
 from .resuming import resume, state_of
 from .seal import Seal
 from .step import ActiveBlock
 
-PHASES: tuple[Phase, ...] = ("clean", "noise", "fine-tune")
+PHASES: tuple[Phase, ...] = ("bases", "clean", "noise", "fine-tune")
 
 
 def run(
@@ -74,6 +76,19 @@ def train_clean(model: nn.Module, retain_loader: Iterable[Any], loss: Loss, reci
             engine.clean_only()
 
 
+def find_bases(
+    model: nn.Module, retain_loader: Iterable[Any], loss: Loss, design: KeepSpace, *, seed: int
+) -> Partition:
+    """Only the run that finds a keep-space's bases, as `run` would make it; the model comes back as it was."""
+    options = Options(simulate=seed)
+    with torch.random.fork_rng([torch.cuda.current_device()] if torch.cuda.is_available() else []):
+        torch.manual_seed(seed)
+        engine = Run(model, retain_loader, loss, None, design, None, None, None, options)
+        with training_mode(model, engine.inventory):
+            engine.find_bases()
+    return engine.partition
+
+
 class Run:
     """One run: its materials, its place in the schedule, and its record."""
 
@@ -90,12 +105,14 @@ class Run:
         options: Options,
     ) -> None:
         self.model, self.blocks, self.options, self.model_clip = model, tuple(blocks or ()), options, model_clip
-        self.recipes = {"clean": clean, "fine-tune": fine_tune}
+        bases: Any = design.bases if isinstance(design, KeepSpace) else None
+        self.recipes: dict[Phase, FineTune | None] = {"bases": bases, "clean": clean, "fine-tune": fine_tune}
         refuse_misuse(loss, design, self.recipes)
         self.inventory = take_inventory(model, public=options.public, recompute=options.recompute)
         declared = refuse_memory(loss, self.recipes, options, model)
         self.parameters = list(self.inventory.trainable.values())
         self.partition = fit(design, self.inventory, blocks)
+        self.reset = Reset(design, self.inventory, options.public) if isinstance(design, KeepSpace) else None
         guard = Guard(loader, options.forget, options.indices)
         random = torch.Generator().manual_seed(int(torch.randint(2**62, ()).item())).get_state()
         self.batches = Batches(loader, self.parameters[0].device, random=random, guard=guard)
@@ -118,7 +135,7 @@ class Run:
             every=options.checkpoint_every,
             fingerprint=fingerprint(self.record, self.blocks, options),
         )
-        self.phase: Phase = "clean"
+        self.phase: Phase = "clean" if self.reset is None else "bases"
         self.active: ActiveBlock | None = None
         self.coordinates: dict[int, list[Tensor]] = {}  # of a block that was interrupted
         self.optimizer: torch.optim.Optimizer | None = None
@@ -135,11 +152,14 @@ class Run:
         for phase in PHASES[PHASES.index(self.phase) :]:
             started = time.monotonic()
             self._enter(phase)
-            if phase == "noise":
+            if phase == "bases":
+                self.find_bases()
+            elif phase == "noise":
+                self._reset()
                 self._noisy_blocks()
             else:
                 self._train(phase)
-            if phase != "clean":
+            if phase in ("noise", "fine-tune"):
                 self._renew_buffers()
             spent = self.record.seconds
             spent[phase] = spent.get(phase, 0.0) + time.monotonic() - started
@@ -150,6 +170,17 @@ class Run:
         self._start()
         self._train("clean")
         self._renew_buffers()
+
+    def find_bases(self) -> None:
+        """A run on retained data from the reference; the trained weights are aside meanwhile."""
+        if self.reset is None:
+            return
+        if self.reset.aside is None:
+            self.reset.begin()
+        self._train("bases")
+        self.reset.finish()
+        reset_statistics(self.inventory)
+        self.partition = self.reset.partition()
 
     # The phases
 
@@ -167,6 +198,13 @@ class Run:
     def _save(self, *, now: bool = False) -> None:
         self.checkpoint.save(lambda: state_of(self), now=now)
 
+    def _reset(self) -> None:
+        """Before the first noisy step: all that the keep-space does not hold becomes the reference's."""
+        if self.reset is None or self.step > 0:
+            return
+        self.record.decomposition_error = decomposition_error(self.partition, self.parameters)
+        self.reset.reset(self.partition)
+
     def _noisy_blocks(self) -> None:
         total = sum(len(block.steps) for block in self.blocks)
         first = 0
@@ -177,6 +215,10 @@ class Run:
                 self._noisy_block(index, block, first, total)
             first = last
         self.seal.check("after the last noisy step")
+        if self.reset is not None:
+            rest = self.record.parameters - sum(self.partition.dimensions)
+            error, nearness = self.reset.error(self.partition), self.reset.nearness
+            self.record.reset = {"dimension": rest, "error": error, "nearness": nearness}
 
     def _noisy_block(self, index: int, block: Block, first: int, total: int) -> None:
         """The block's steps, from where the run stands; the next block is watched meanwhile: it must not move."""

@@ -21,10 +21,11 @@ from .fine_tune import FineTune
 from .loose import loose_tensors, own_ids
 from .noise import NoiseSource
 from .options import Options
+from .progress import Phase
 from .record import Record
 from .step import BELOW_CLIP
 
-Recipes = Mapping[str, FineTune | None]
+Recipes = Mapping[Phase, FineTune | None]
 
 
 def refuse_misuse(loss: object, design: object, recipes: Recipes) -> None:
@@ -99,7 +100,7 @@ def new_record(
         forget_sha256=None if packed is None else hashlib.sha256(packed).hexdigest(),
         forget_count=None if guard.forget is None else len(guard.forget),
         retained_how=guard.how,
-        decomposition_error=decomposition_error(partition, parameters),
+        decomposition_error=0.0 if partition.partial else decomposition_error(partition, parameters),
         fates=inventory.fates,
         public=sorted({*inventory.public, *inventory.loose, *declared}),
         epsilon_machine=max(torch.finfo(parameter.dtype).eps for parameter in parameters),

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ..accounting.checks import whole
 from ..bars import Bars
 
-Phase = Literal["clean", "noise", "statistics", "fine-tune"]
+Phase = Literal["bases", "clean", "noise", "statistics", "fine-tune"]
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ class Record:
     model_clip: float | None = None  # C₀, where the original method was asked for
     model_norm: float = 0.0  # after clipping to it
     blocks: list[BlockRecord] = field(default_factory=list[BlockRecord])
+    reset: dict[str, Any] | None = None  # of a keep-space: what was reset, and how well
     clean: dict[str, Any] | None = None
     fine_tune: dict[str, Any] | None = None
     batches: int = 0

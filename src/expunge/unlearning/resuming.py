@@ -20,6 +20,7 @@ def state_of(run: "Run") -> dict[str, Any]:
         "weights": dict(run.inventory.trainable),
         "buffers": {name: buffer for name, (buffer, _) in run.inventory.recompute.items()},
         "coordinates": {len(run.record.blocks) - 1: run.active.coordinates} if run.active else {},
+        "reset": run.reset and run.reset.dump(),
         "optimizer": run.optimizer.state_dict() if run.optimizer else None,
         "random": random_state(),
         "data": {"start": run.batches.start, "given": run.batches.given, "seen": run.batches.seen},
@@ -38,6 +39,9 @@ def resume(run: "Run", state: dict[str, Any]) -> None:
         for name, (buffer, _) in run.inventory.recompute.items():
             buffer.copy_(state["buffers"][name])
     reset_statistics(run.inventory)
+    if run.reset is not None:
+        run.reset.restore(state["reset"])
+        run.partition = run.reset.partition() if run.reset.end is not None else run.partition
     run.batches.rewind(**state["data"])
     recipe = run.recipes.get(run.phase)
     if recipe is not None and state["optimizer"] is not None:
