@@ -41,7 +41,9 @@ def test_a_cluster_of_two_nodes_measures_the_same_and_survives_a_killed_worker(t
 
 def _unknown_elsewhere(folder, monkeypatch):
     """A training function in a module that no node can import."""
-    (folder / "only_here.py").write_text("from runs import train\n\n\ndef own(stream, seed):\n    return train(stream, seed)\n")
+    (folder / "only_here.py").write_text(
+        "from runs import train\n\n\ndef own(stream, seed):\n    return train(stream, seed)\n"
+    )
     monkeypatch.syspath_prepend(folder)
     return import_module("only_here").own
 
