@@ -1,8 +1,10 @@
 import os
-from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from with_torchvision import declare_operators
 
 
 @pytest.fixture(scope="session")
@@ -15,12 +17,13 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def timm():
-    """timm asks torchvision for operators that its CPU wheel may bring in another build than torch's; none is called."""
-    torch = pytest.importorskip("torch")
-    library = torch.library.Library("torchvision", "DEF")
-    for name in ("nms", "qnms"):
-        with suppress(RuntimeError):  # where torchvision's own are there
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    yield pytest.importorskip("timm")
-    del library
+def vision():
+    """torchvision can be imported, even where its compiled part does not fit torch."""
+    if find_spec("torchvision") is None:
+        pytest.skip("torchvision is not installed: pip install 'expunge[vision]'")
+    declare_operators()
+
+
+@pytest.fixture(scope="session")
+def timm(vision):
+    return pytest.importorskip("timm")

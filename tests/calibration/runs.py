@@ -71,6 +71,11 @@ def deaf(stream, seed):
     return train(Points(), seed)
 
 
+def mistaken(stream, seed):
+    """As users' code is, sometimes."""
+    return stream.no_such_thing
+
+
 def frozen(stream, seed):
     """Trained everywhere, and then frozen in part."""
     model = train(stream, seed)

@@ -2,10 +2,11 @@
 
 import os
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import pytest
-from runs import Deadly, Fixed, Points, train
+from runs import Deadly, Fixed, Points, mistaken, train
 
 from expunge.calibration import calibrate
 from expunge.errors import ConfigError
@@ -24,15 +25,27 @@ def test_a_cluster_of_two_nodes_measures_the_same_and_survives_a_killed_worker(t
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         try:
             cluster.add_node(num_cpus=1)
-            found = calibrate(
-                Deadly(tmp_path, 3), Points(), SINGLES, pairs=4, ray=cluster.address, folder=tmp_path / "kept"
-            )
+            there = {"pairs": 4, "ray": cluster.address}
+            found = calibrate(Deadly(tmp_path, 3), Points(), SINGLES, **there, folder=tmp_path / "kept")
+            with pytest.raises(ConfigError, match=r"a Ray node cannot run it.*No module named 'only_here'"):
+                calibrate(_unknown_elsewhere(tmp_path, monkeypatch), Points(), SINGLES, **there, folder=tmp_path / "no")
+            with pytest.raises(AttributeError, match="no_such_thing"):
+                calibrate(mistaken, Points(), SINGLES, **there, folder=tmp_path / "mistaken")
         finally:
             cluster.shutdown()
     assert (tmp_path / "killed").exists()
     here, there = calibrate(train, Points(), SINGLES, pairs=4).pairs, found.pairs
     for first, second in zip(here, there, strict=True):
         assert {**first, "seconds": 0} == {**second, "seconds": 0}
+
+
+def _unknown_elsewhere(folder, monkeypatch):
+    """A training function in a module that no node can import."""
+    (folder / "only_here.py").write_text(
+        "from runs import train\n\n\ndef own(stream, seed):\n    return train(stream, seed)\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    return import_module("only_here").own
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from expunge.errors import ConfigError, DataError
-from expunge.workloads import Backbone, Dataset, extract, features, vision
+from expunge.workloads import Backbone, Dataset, extract, features
+from expunge.workloads import vision as libraries
 
 
 @pytest.fixture(scope="module")
@@ -18,10 +19,10 @@ def pictures():
 
 
 @pytest.fixture(scope="module")
-def small_weights(tmp_path_factory):
+def small_weights(tmp_path_factory, vision):
     path = tmp_path_factory.mktemp("weights") / "squeeze.pth"
     torch.manual_seed(0)
-    torch.save(vision.torchvision().models.shufflenet_v2_x0_5(weights=None).state_dict(), path)
+    torch.save(libraries.torchvision().models.shufflenet_v2_x0_5(weights=None).state_dict(), path)
     return path
 
 
@@ -77,10 +78,10 @@ def test_grey_images_become_colour(backbone, pictures):
     assert grey.shape == (8, 3, 64, 64)
 
 
-def test_a_timm_backbone(pictures, tmp_path):
+def test_a_timm_backbone(timm, pictures, tmp_path):
     name = "resnet18"
     path = tmp_path / "weights.pth"
-    torch.save(vision.timm().create_model(name, pretrained=False).state_dict(), path)
+    torch.save(libraries.timm().create_model(name, pretrained=False).state_dict(), path)
     found = extract(Backbone(name, path, "timm", image_size=32), pictures, cache=tmp_path)
     assert found.inputs.shape == (8, 512)
 
@@ -102,12 +103,12 @@ def test_without_the_extra_it_says_how_to_get_it(monkeypatch):
     def missing(name):
         raise ModuleNotFoundError(f"No module named {name!r}")
 
-    monkeypatch.setattr(vision, "import_module", missing)
+    monkeypatch.setattr(libraries, "import_module", missing)
     with pytest.raises(ConfigError, match=r"needs timm .*pip install 'expunge\[vision\]'"):
-        vision.timm()
+        libraries.timm()
 
 
-def test_public_mobilenet_features_tell_ships_from_frogs(shared, real, tmp_path):
+def test_public_mobilenet_features_tell_ships_from_frogs(vision, shared, real, tmp_path):
     """Real weights, real images: a nearest-class-mean rule on 120 images is far above chance."""
     from expunge.workloads import load
 

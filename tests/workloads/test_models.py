@@ -11,6 +11,8 @@ from expunge.workloads import MODELS, build
 SIZES = {"mlp": 4_364_554, "digits_mlp": 26_122, "resnet18": 11_173_962, "vit_tiny": 5_526_346}
 INPUTS = {"mlp": (1, 28, 28), "digits_mlp": (1, 8, 8), "resnet18": (3, 32, 32), "vit_tiny": (3, 224, 224)}
 
+pytestmark = pytest.mark.usefixtures("vision")  # for timm
+
 
 @pytest.mark.parametrize("name", MODELS)
 def test_number_of_parameters_and_shape_of_the_answer(name):

@@ -229,14 +229,13 @@ def test_a_stream_gives_samples_by_slot(small):
             Stream(small, index_map)
 
 
-def test_digits_in_seconds():
+def test_digits_are_learned():
     pytest.importorskip("sklearn")
     workload = open_workload("digits-mlp")
     rows = []
     model = workload.train(workload.stream(), 0, on_epoch=rows.append)
     assert rows[-1]["test_accuracy"] > 0.94
     assert workload.accuracy(model) == rows[-1]["test_accuracy"]
-    assert sum(row["train_seconds"] for row in rows) < 10
     assert all(a["step"] < b["step"] for a, b in pairwise(rows))
     assert digest(workload.train(workload.stream(), 0)) == digest(model)
     assert digest(workload.model(1)) != digest(workload.model(0))

@@ -105,7 +105,7 @@ def _on_ray(
             try:
                 yield ray.get(done)
             except ray.exceptions.RayTaskError as error:
-                raise error.as_instanceof_cause() from error
+                raise _cause(ray, error) from error
             except ray.exceptions.RayError as error:
                 yield Lost(values, f"Ray lost it {RETRIES + 1} times: {' '.join(str(error).split())[:200]}")
     finally:

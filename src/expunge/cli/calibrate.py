@@ -35,7 +35,7 @@ def calibrate(
     keep: Keep | None = None,
     clean_steps: WholeNumber | None = None,
     clean_optimizer: loading.OptimizerName = "sgd",
-    clean_lr: float = 0.01,
+    clean_lr: float | None = None,
     clean_loader: str | None = None,
     clean_loss: str | None = None,
     every: WholeNumber | None = None,
@@ -94,7 +94,7 @@ def calibrate(
     clean_optimizer
         Its optimiser; "lbfgs" counts iterations, with a strong Wolfe search.
     clean_lr
-        Its learning rate.
+        Its learning rate; default 0.01, and 1 for L-BFGS.
     clean_loader
         With --train: package.module:function(stream, seed) → batches of the retained samples.
     clean_loss

@@ -82,19 +82,14 @@ def cross_entropy(model: Any, batch: Any) -> Any:
     return cross_entropy(model(batch[0]), batch[1])
 
 
-def clean_phase(steps: int | None, optimizer: OptimizerName, lr: float) -> Any:
+def clean_phase(steps: int | None, optimizer: OptimizerName, lr: float | None) -> Any:
     """Described alike by `calibrate` and `unlearn`, so that a proximity fits the run."""
     if steps is None:
         return None
-    from functools import partial
-
-    import torch
-
     import expunge
 
-    # a step is an iteration; without max_eval torch leaves the line search a single evaluation, and the phase may not move
-    lbfgs = partial(torch.optim.LBFGS, lr=lr, max_iter=1, max_eval=26, line_search_fn="strong_wolfe")
-    return expunge.FineTune(steps, lbfgs if optimizer == "lbfgs" else optimizer, lr)
+    usual = 1.0 if optimizer == "lbfgs" else 0.01
+    return expunge.FineTune(steps, optimizer, usual if lr is None else lr)
 
 
 def proximity(value: str) -> Proximity | float:

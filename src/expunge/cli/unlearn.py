@@ -35,7 +35,7 @@ def unlearn(
     accountant: Accountant = "gaussian",
     clean_steps: WholeNumber | None = None,
     clean_optimizer: loading.OptimizerName = "sgd",
-    clean_lr: float = 0.01,
+    clean_lr: float | None = None,
     fine_tune_steps: WholeNumber = 0,
     fine_tune_lr: float = 0.01,
     fine_tune_optimizer: Literal["sgd", "adam", "adamw"] = "sgd",
@@ -91,7 +91,7 @@ def unlearn(
     clean_optimizer
         Their optimiser.
     clean_lr
-        Their learning rate.
+        Their learning rate; default 0.01, and 1 for L-BFGS.
     fine_tune_steps
         Ordinary steps on retained data afterwards.
     fine_tune_lr

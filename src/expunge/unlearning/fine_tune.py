@@ -12,16 +12,19 @@ from torch import nn
 
 from ..accounting.checks import number, whole
 from ..errors import ConfigError
+from ..lbfgs import Lbfgs
 
 MakeOptimizer = Callable[[Sequence[nn.Parameter]], torch.optim.Optimizer]
 Schedule = Callable[[int], float]
+KINDS = ("sgd", "adam", "adamw", "lbfgs")
 
 
 @dataclass(frozen=True)
 class FineTune:
     """How many steps, with which optimiser, at which rate.
 
-    `optimizer`: "sgd", "adam", "adamw", or a function of the parameters that makes any torch optimiser (L-BFGS too).
+    `optimizer`: "sgd", "adam", "adamw", or a function of the parameters that makes any torch optimiser. "lbfgs" takes an
+    iteration a step, and wants lr=1 and a loader that gives all samples in one batch.
     `schedule`: "constant", "cosine" (to zero), or a function of the step that multiplies the learning rate.
     """
 
@@ -37,8 +40,12 @@ class FineTune:
         number("lr", self.lr, least=0.0)
         number("momentum", self.momentum, least=0.0, below=1.0)
         number("weight_decay", self.weight_decay, least=0.0)
-        if isinstance(self.optimizer, str) and self.optimizer not in ("sgd", "adam", "adamw"):
-            raise ConfigError(f"optimizer must be 'sgd', 'adam', 'adamw' or a function; got {self.optimizer!r}.")
+        if isinstance(self.optimizer, str) and self.optimizer not in KINDS:
+            raise ConfigError(
+                f"optimizer must be 'sgd', 'adam', 'adamw', 'lbfgs' or a function; got {self.optimizer!r}."
+            )
+        if self.optimizer == "lbfgs" and self.weight_decay:
+            raise ConfigError(f"lbfgs knows no weight decay; got {self.weight_decay:g}. Put a penalty into the loss.")
         if isinstance(self.schedule, str) and self.schedule not in ("constant", "cosine"):
             raise ConfigError(f"schedule must be 'constant', 'cosine' or a function; got {self.schedule!r}.")
 
@@ -46,6 +53,8 @@ class FineTune:
         """A fresh optimiser for just these parameters: the one of the original training remembers the forget set."""
         if not isinstance(self.optimizer, str):
             return _fresh(self.optimizer(parameters), parameters)
+        if self.optimizer == "lbfgs":
+            return Lbfgs(parameters, self.lr)
         if self.optimizer == "sgd":
             return torch.optim.SGD(parameters, lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay)
         kind = torch.optim.Adam if self.optimizer == "adam" else torch.optim.AdamW

@@ -21,6 +21,7 @@ from torch.nn.functional import cross_entropy
 from .. import weights
 from ..checkpoint import Checkpoint
 from ..errors import ConfigError, DataError
+from ..lbfgs import Lbfgs
 from .evaluation import accuracy
 from .heads import penalty
 from .recipes import Recipe
@@ -99,6 +100,7 @@ class _Run:
         self.whole: tuple[Tensor, Tensor] | None = None
         self.loss_sum, self.right, self.seen, self.seconds = 0.0, 0, 0, 0.0
         self.history: list[dict[str, Any]] = []
+        self.look: list[tuple[float, int]] = []  # loss and hits at the last look, if there was one
 
     def advance(self) -> None:
         """One step, and the end of the epoch where it is one."""
@@ -134,22 +136,22 @@ class _Run:
         return inputs, labels.to(self.device)
 
     def _update(self, inputs: Tensor, labels: Tensor) -> float:
-        first: list[tuple[float, int]] = []
+        looks: list[tuple[float, int]] = []
 
         def closure() -> float:
             self.optimizer.zero_grad(set_to_none=True)
             scores = self.model(inputs)
             loss = cross_entropy(scores, labels) + penalty(self.model, self.recipe.l2)
-            if not first:
-                self._check(loss.item())
-                first.append((loss.item(), int((scores.argmax(1) == labels).sum())))
+            looks.append((loss.item(), int((scores.argmax(1) == labels).sum())))
             loss.backward()
             return loss.item()
 
-        self.optimizer.step(closure)
-        loss, right = first[0]
+        loss = float(self.optimizer.step(closure))  # where the step began; L-BFGS may have looked there a step ago
+        self._check(loss)
+        looks = [*self.look, *looks]
+        self.look = looks[-1:]
         self.loss_sum += loss * len(labels)
-        self.right += right
+        self.right += next(right for found, right in looks[::-1] if found == loss)
         self.seen += len(labels)
         return loss
 
@@ -209,7 +211,7 @@ class _Run:
             self.on_epoch(row)
 
 
-_COUNTERS = ("step", "loss_sum", "right", "seen", "seconds", "history")
+_COUNTERS = ("step", "loss_sum", "right", "seen", "seconds", "history", "look")
 
 
 def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
@@ -221,8 +223,7 @@ def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
     if recipe.optimizer == "adamw":
         return torch.optim.AdamW(parameters, lr=recipe.lr, weight_decay=recipe.weight_decay)
     if recipe.optimizer == "lbfgs":
-        # a step is an iteration; without max_eval torch leaves the line search a single evaluation, which is no search
-        return torch.optim.LBFGS(parameters, lr=recipe.lr, max_iter=1, max_eval=26, line_search_fn="strong_wolfe")
+        return Lbfgs(parameters, recipe.lr)
     raise ConfigError(f"optimizer must be sgd, adamw or lbfgs; got {recipe.optimizer!r}.")
 
 
