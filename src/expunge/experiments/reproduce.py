@@ -16,6 +16,7 @@ from typing import Any
 
 from .. import calibration
 from ..methods import Method
+from .brief import brief
 from .case import Case, open_view
 from .cell import run_cell
 from .meter import Meter, silent
@@ -172,18 +173,8 @@ def _line(panel: Panel, line: Line, rows: list[dict[str, Any]]) -> dict[str, Any
         "ours": line.ours,
         "paper": dict(line.paper),
         "papers_noise": papers_noise(line.method),
-        "rows": [_slim(row) for row in rows],
+        "rows": [brief(row, curve=True) for row in rows],
     }
-
-
-def _slim(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without what no table or figure here shows: curves of attacks, noise by block."""
-    kept = {name: value for name, value in row.items() if name not in ("details", "audit")}
-    audit, phases = row["audit"], row.get("details", {}).get("phases")
-    if audit is not None:
-        attacks = {name: {k: v for k, v in found.items() if k != "roc"} for name, found in audit["mia"].items()}
-        audit = {**audit, "mia": attacks}
-    return {**kept, "details": {"phases": phases} if phases else {}, "audit": audit}
 
 
 def _by_panel(panels: Sequence[Panel], jobs: Any, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
