@@ -11,10 +11,10 @@ from ..accounting import Accountant
 from ..errors import ConfigError
 from . import loading
 from .numbers import WholeNumber
-from .output import figure, print_facts, print_json, print_table, progress_line
+from .output import print_facts, print_json, print_table, progress_line
 from .train import WorkloadName
 
-WIDE = 200  # a terminal wraps what it cannot show; nothing is cut
+WIDE = 400  # a terminal wraps what it cannot show; nothing is cut
 
 
 def compare(
@@ -24,6 +24,7 @@ def compare(
     methods: str = "all",
     without: str | None = None,
     seeds: WholeNumber = 1,
+    fewer: list[str] | None = None,
     epsilon: float = 10.0,
     delta: float = 1e-5,
     proximity: str = "calibrated",
@@ -41,7 +42,10 @@ def compare(
     workers: WholeNumber = 1,
     ray: str | None = None,
     output: Path = Path("comparison.json"),
+    brief: bool = False,
     csv: Path | None = None,
+    markdown: Path | None = None,
+    report: Path | None = None,
     quiet: bool = False,
     json: bool = False,
 ) -> None:
@@ -59,6 +63,8 @@ def compare(
         Names with commas to leave out, the honest baselines too.
     seeds
         How many: 0, 1, …
+    fewer
+        METHOD=NUMBER, fewer seeds for a method that takes long (amun=3).
     epsilon
         ε of the certified methods.
     delta
@@ -93,8 +99,14 @@ def compare(
         Address of a Ray cluster whose nodes share --folder.
     output
         Where the comparison goes (JSON).
+    brief
+        Leave out of it what only figures show (curves of attacks and of accuracy): a tenth of the size.
     csv
         Also as a table: a line for each method and seed.
+    markdown
+        Also the printed table, in Markdown.
+    report
+        Also a page (HTML) with its figures.
     quiet
         No progress.
     json
@@ -102,9 +114,10 @@ def compare(
     """
     from .. import experiments
 
-    loading.destination("output", output)
-    if csv is not None:
-        loading.destination("csv", csv)
+    wanted = {"output": output, "csv": csv, "markdown": markdown, "report": report}
+    files = {name: path for name, path in wanted.items() if path is not None}
+    for name, path in files.items():
+        loading.destination(name, path)
     place = folder or output.with_suffix(".cells")
     request = experiments.Request(
         workload=workload,
@@ -124,16 +137,32 @@ def compare(
         device=loading.device(device),
         changes={} if epochs is None else {"epochs": epochs},
         settings=_settings(set or []),
+        fewer=_fewer(fewer or []),
     )
     with Stages(quiet=quiet or json) as tell:
         if proximity == "calibrated":
             request = experiments.calibrated(request, place, pairs=pairs, workers=workers, ray=ray, progress=tell)
         command = shlex.join(["expunge", *sys.argv[1:]])
         document = experiments.compare(request, place, workers=workers, ray=ray, command=command, progress=tell)
-    output.write_text(json_text.dumps(document, indent=1, allow_nan=False), encoding="utf-8")
-    if csv is not None:
-        experiments.write_csv(document, csv)
-    print_json(document) if json else _show(document, output)
+    _write(files, request, document, brief=brief)
+    print_json(document) if json else _show(document, [*files.values()])
+
+
+def _write(files: dict[str, Path], request: Any, document: dict[str, Any], *, brief: bool) -> None:
+    """Each file that was asked for."""
+    from .. import experiments
+
+    shortened = {part: [experiments.brief(row) for row in document[part]] for part in ("originals", "rows")}
+    kept = {**document, **(shortened if brief else {})}
+    files["output"].write_text(json_text.dumps(kept, indent=1, allow_nan=False), encoding="utf-8")
+    if "csv" in files:
+        experiments.write_csv(document, files["csv"])
+    if "markdown" in files:
+        files["markdown"].write_text(experiments.markdown(document), encoding="utf-8")
+    if "report" in files:
+        from .. import report as reports
+
+        reports.write(reports.from_dict(experiments.results(request, document)), files["report"])
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -153,6 +182,17 @@ def _settings(changes: list[str]) -> dict[str, dict[str, Any]]:
         except ValueError:
             value = text
         found.setdefault(method, {})[field] = value
+    return found
+
+
+def _fewer(words: list[str]) -> dict[str, int]:
+    """METHOD=NUMBER, each."""
+    found = dict[str, int]()
+    for word in words:
+        method, _, count = word.partition("=")
+        if not count.isdecimal():
+            raise ConfigError(f"--fewer must be METHOD=NUMBER, such as amun=3; got {word!r}.")
+        found[method] = int(count)
     return found
 
 
@@ -182,40 +222,17 @@ def _ignore(_: object) -> None:
     pass
 
 
-def _show(document: dict[str, Any], output: Path) -> None:
+def _show(document: dict[str, Any], files: list[Path]) -> None:
     from .. import experiments
 
-    lines = experiments.summarise(document)
-    kept = [title for title in lines[-1].columns if any(line.columns[title] for line in lines)]
-    table = [[_name(line), line.kind, _epsilon(line)] + [_cell(title, line) for title in kept] for line in lines]
-    print_table(["method", "kind", "epsilon", *kept], table, width=WIDE)
+    print_table(*experiments.table(document), width=WIDE)
     print_facts(
         [
             ("", ""),
-            ("UA … MIA", "percent, mean ± standard deviation over seeds (and the gap to retraining)"),
+            ("UA … MIA", "percent, mean ± standard deviation over seeds (and the gap to retraining with the same seeds)"),
             ("LiRA", "AUC against retrained models: 0.5 is forgotten"),
-            ("steps", "relative to retraining"),
+            ("RTE, steps", "time and steps, relative to retraining"),
             ("deletion", f"{document['deletion']}, seeds {document['seeds']}"),
-            ("file", str(output)),
+            ("files", ", ".join(map(str, files))),
         ]
     )
-
-
-def _name(line: Any) -> str:
-    return f"{line.method} ({line.failed} failed)" if line.failed else line.method
-
-
-def _epsilon(line: Any) -> str:
-    return "" if line.epsilon is None else figure(line.epsilon)
-
-
-def _cell(title: str, line: Any) -> str:
-    """Rates in percent, the rest as it is."""
-    spread = line.columns[title]
-    if spread is None:
-        return ""
-    scale, digits = (100.0, 1) if title in ("UA", "RA", "TA", "TA retained", "MIA") else (1.0, 2)
-    text = f"{scale * spread.mean:.{digits}f}"
-    if spread.deviation is not None:
-        text += f" ± {scale * spread.deviation:.{digits}f}"
-    return text if spread.gap is None else f"{text} ({scale * spread.gap:+.{digits}f})"

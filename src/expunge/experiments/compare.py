@@ -34,7 +34,10 @@ def compare(
     options: dict[str, Any] = {"workers": workers, "ray": ray, "progress": progress}
     originals = run_each(prepare, [(request, store, seed) for seed in request.seeds], "training", **options)
     cells = [
-        (request, store, method, seed, name) for seed in request.seeds for name, method in build(request, seed).items()
+        (request, store, method, seed, name)
+        for seed in request.seeds
+        for name, method in build(request, seed).items()
+        if seed in request.seeds_of(name)
     ]
     rows = run_each(run_cell, cells, "methods", **options)
     places = {name: place for place, name in enumerate(request.chosen)}

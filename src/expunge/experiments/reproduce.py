@@ -17,6 +17,7 @@ from typing import Any
 from .. import calibration
 from ..errors import ConfigError
 from ..methods import Method
+from .brief import brief
 from .case import Case, open_view
 from .cell import run_cell
 from .meter import Meter, silent
@@ -203,15 +204,11 @@ def _line(panel: Panel, line: Line, rows: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _slim(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without what nothing here shows: curves of attacks, noise by block, losses. Settings are the line's."""
-    kept = {name: value for name, value in row.items() if name not in ("details", "audit", "settings")}
-    seen = ("phase", "step", "test_accuracy")
+    """A brief row with its curve, rounded and without losses. Settings are the line's; of the details only phases stay."""
+    kept = {name: value for name, value in brief(row, curve=True).items() if name not in ("details", "settings")}
+    seen, phases = ("phase", "step", "test_accuracy"), row.get("details", {}).get("phases")
     kept["curve"] = [{name: _rounded(point[name]) for name in seen} for point in row["curve"]]
-    audit, phases = row["audit"], row.get("details", {}).get("phases")
-    if audit is not None:
-        attacks = {name: {k: v for k, v in found.items() if k != "roc"} for name, found in audit["mia"].items()}
-        audit = {**audit, "mia": attacks}
-    return {**kept, "details": {"phases": phases} if phases else {}, "audit": audit}
+    return {**kept, "details": {"phases": phases} if phases else {}}
 
 
 def _rounded(value: Any) -> Any:

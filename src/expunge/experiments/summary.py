@@ -12,7 +12,7 @@ Read = Callable[[dict[str, Any]], float | None]
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation of some seeds; `gap` is the mean less that of retraining, where there is one."""
+    """Mean and standard deviation of some seeds; `gap` is the mean less that of retraining with the same seeds."""
 
     mean: float
     deviation: float | None
@@ -54,6 +54,7 @@ COLUMNS: dict[str, Read] = {
     "MIA": _at("audit", "mia", "svc_confidence", "efficacy"),
     "LiRA": _at("audit", "mia", "lira", "auc"),
     "seconds": _at("seconds"),
+    "RTE": _at("relative_seconds"),
     "steps": _at("relative_steps"),
 }
 GAPS = ("UA", "RA", "TA", "TA retained", "MIA")
@@ -63,7 +64,7 @@ def summarise(document: dict[str, Any]) -> list[Line]:
     """A line for the models before unlearning, and one for each method, in the comparison's order."""
     names = dict.fromkeys(row["method"] for row in document["rows"])
     retrained = _rows(document, "retrain")
-    before = {"method": "(before)", "kind": "", "guarantee": None, "relative_steps": None}
+    before = {"method": "(before)", "kind": "", "guarantee": None}
     originals = [{**row, **before} for row in document["originals"]]
     return [_line(rows, retrained) for rows in (originals, *(_rows(document, name) for name in names))]
 
@@ -87,8 +88,10 @@ def _rows(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
 def _line(rows: Sequence[dict[str, Any]], retrained: Sequence[dict[str, Any]]) -> Line:
     epsilons = [row["guarantee"]["epsilon"] for row in rows if row["guarantee"] is not None]
     columns = {title: _spread(map(read, rows)) for title, read in COLUMNS.items()}
+    seeds = {row["seed"] for row in rows if "failed" not in row}
+    beside = [row for row in retrained if row["seed"] in seeds]
     for title in GAPS:
-        mine, theirs = columns[title], _spread(map(COLUMNS[title], retrained))
+        mine, theirs = columns[title], _spread(map(COLUMNS[title], beside))
         if mine is not None and theirs is not None:
             columns[title] = Spread(mine.mean, mine.deviation, mine.mean - theirs.mean)
     failed = sum("failed" in row for row in rows)

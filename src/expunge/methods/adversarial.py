@@ -22,7 +22,7 @@ def nearest_wrong(
         points, tried = _search(model, inputs[left], labels[left], radius, steps)
         with torch.no_grad():
             said = model(points).argmax(1)
-        passes += (tried + 1) * len(left)
+        passes += tried + len(left)
         found[left], given[left] = points, said
         left, radius = left[said == labels[left]], 2.0 * radius
         if len(left) == 0:
@@ -31,20 +31,22 @@ def nearest_wrong(
 
 
 def _search(model: nn.Module, centres: Tensor, labels: Tensor, radius: float, steps: int) -> tuple[Tensor, int]:
-    """One ball: the first wrong point of each path, or its last; and how many steps were tried."""
+    """One ball: the first wrong point of each path, or its last; and how many samples went through the model."""
     points, stride = centres.detach().clone(), 2.5 * radius / steps
-    for step in range(steps):
-        points.requires_grad_(True)
-        scores = model(points)
-        wrong = scores.argmax(1) != labels
-        if bool(wrong.all()):
-            return points.detach(), step + 1
-        (slope,) = torch.autograd.grad(cross_entropy(scores, labels, reduction="sum"), points)
+    right, passes = torch.arange(len(centres), device=centres.device), 0
+    for _ in range(steps):
+        here, said = points[right].requires_grad_(True), labels[right]
+        scores = model(here)
+        passes += len(right)
+        (slope,) = torch.autograd.grad(cross_entropy(scores, said, reduction="sum"), here)
+        stays = scores.argmax(1) == said
+        right, centre = right[stays], centres[right[stays]]
+        if len(right) == 0:
+            break
         with torch.no_grad():
-            away = points + _scaled(slope, stride / _norms(slope)) - centres
-            moved = centres + _scaled(away, (radius / _norms(away)).clamp(max=1.0))
-            points = torch.where(_wide(wrong, moved), points, moved)
-    return points.detach(), steps
+            away = (here + _scaled(slope, stride / _norms(slope)))[stays] - centre
+            points[right] = centre + _scaled(away, (radius / _norms(away)).clamp(max=1.0))
+    return points, passes
 
 
 def _norms(tensor: Tensor) -> Tensor:
@@ -53,9 +55,5 @@ def _norms(tensor: Tensor) -> Tensor:
 
 
 def _scaled(tensor: Tensor, factors: Tensor) -> Tensor:
-    return tensor * _wide(factors, tensor)
-
-
-def _wide(values: Tensor, like: Tensor) -> Tensor:
-    """One value for each sample, in a shape that goes with the samples."""
-    return values.view(-1, *[1] * (like.dim() - 1))
+    """Each sample by its own factor."""
+    return tensor * factors.view(-1, *[1] * (tensor.dim() - 1))
