@@ -129,6 +129,13 @@ def test_long_names_leave_room_for_the_figure(opened, values, tmp_path):
     assert name.bounding_box()["width"] < 0.5 * shown.page.locator("#plot-signal-layers").bounding_box()["width"]
 
 
+def test_an_axis_has_numbers_however_close_its_values_are(opened, values, tmp_path):
+    values["signal"]["blocks"] = [{"name": "block 0", "dimension": 1, "noise": 7.4, "weights": 6.7}]
+    write(from_dict(values), tmp_path / "report.html")
+    page = opened(tmp_path / "report.html").drawn().page
+    assert page.locator("#plot-signal-blocks .xtick text").all_text_contents() == ["6.7", "7.4"]
+
+
 def test_a_page_with_nothing_measured_opens_too(opened, asked, tmp_path):
     write(from_dict(asked), tmp_path / "report.html")
     shown = opened(tmp_path / "report.html", width=360).drawn()

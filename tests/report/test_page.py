@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from expunge.report import from_dict, render, write
-from expunge.report.page import ASSETS
+from expunge.report.page import ASSETS, facts
 
 
 class Page(HTMLParser):
@@ -125,3 +125,16 @@ def test_plotly_is_the_published_file():
     content = (ASSETS / "plotly-basic.min.js").read_bytes()
     assert re.search(rb"plotly.js \(basic - minified\) v4\.1\.1\b", content)
     assert hashlib.sha256(content).hexdigest() == "99784e3abfb07b142a15e521a439e6d9addceadb3f79553fd24c72774f0649ba"
+
+
+def test_what_was_written_for_a_terminal_is_shown_without_its_quotes(values):
+    assert any("`" in caveat for caveat in values["certificate"]["caveats"])
+    trusted = render(from_dict(values)).split("Taken on trust")[1].split("</ul>")[0]
+    assert "proximity in the last of hops" in trusted
+    assert "`" not in trusted
+
+
+def test_accuracy_without_the_removed_class_is_called_so(values):
+    for row in values["comparison"]["rows"]:
+        row["audit"]["accuracy"]["test_retained_classes"] = 0.9
+    assert [name for name, _, _ in facts(from_dict(values))][2] == "Test accuracy, other classes"

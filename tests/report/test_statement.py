@@ -84,9 +84,16 @@ def test_a_proximity_without_evidence_promises_nothing_unconditionally(values):
 
 def test_a_large_epsilon_and_a_missing_signature_are_not_passed_over(values):
     values["certificate"]["guarantee"]["mu"] = 6.0
-    notes = " ".join(said(values).notes)
-    assert "hides little" in notes
-    assert "not signed" in notes
+    found = said(values)
+    assert (found.state, found.title) == ("weak", "Valid certificate of a weak promise")
+    assert "the promise alone hides little" in found.plain
+    assert "not signed" in " ".join(found.notes)
+
+
+@pytest.mark.parametrize(("mu", "state"), [(3.28, "valid"), (3.3, "weak")])
+def test_weak_is_where_an_observer_may_be_right_more_than_95_times_in_100(values, mu, state):
+    values["certificate"]["guarantee"]["mu"] = mu
+    assert said(values).state == state
 
 
 def test_successive_requests_are_one_statement(values):

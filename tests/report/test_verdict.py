@@ -1,6 +1,7 @@
 import math
 
 import pytest
+from exhibits import reseal
 
 from expunge.report import from_dict, verdict
 from expunge.report.verdict import margin
@@ -33,6 +34,13 @@ def test_not_worth_it_where_starting_again_does_as_well(values, public):
     assert found.answer == "no"
     assert found.judgements[0].answer == "no"
     assert f"{100 * public:.1f}" in found.judgements[0].says
+
+
+@pytest.mark.parametrize(("mu", "public", "told"), [(2.0, 0.8, False), (6.0, 0.8, True), (6.0, 0.99, False)])
+def test_what_was_worth_it_may_still_be_a_weak_promise(values, mu, public, told):
+    values["certificate"]["guarantee"]["mu"] = mu
+    reseal(values)
+    assert ("The promise itself is weak: at ε = 10" in judged(values, public=public).headline) is told
 
 
 def test_not_worth_it_where_retraining_is_no_dearer(values):

@@ -60,7 +60,8 @@ def facts(results: Results) -> list[tuple[str, str, str]]:
     part = test_part(list(found.values()))
     own, other = (summary.accuracy(part) if summary else None for summary in (main, retrain))
     mine, theirs = (summary.seconds if summary else None for summary in (main, retrain))
-    accuracy, time = _beside("Test accuracy", own, other, words.percent), _beside("Time", mine, theirs, words.seconds)
+    tested = "Test accuracy" if part == "test" else "Test accuracy, other classes"
+    accuracy, time = _beside(tested, own, other, words.percent), _beside("Time", mine, theirs, words.seconds)
     return [*_promise(results), accuracy, time]
 
 
@@ -108,8 +109,14 @@ def _template() -> Any:
         "label": words.label,
         "day": words.day,
         "narrow": _narrow,
+        "unquoted": _unquoted,
     }
     return environment.from_string(_asset("page.html.j2"))
+
+
+def _unquoted(text: str) -> str:
+    """Without the backticks that a text for terminals has."""
+    return text.replace("`", "")
 
 
 def _narrow(section: list[Figure]) -> bool:

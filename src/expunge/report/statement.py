@@ -8,15 +8,17 @@ from .documents import Certificate
 from .results import Results
 from .words import capital, cost, count, number, percent, percent_up
 
-State = Literal["valid", "document", "unchecked", "simulation", "invalid", "none"]
+State = Literal["valid", "weak", "document", "unchecked", "simulation", "invalid", "none"]
 TITLES: dict[State, str] = {
     "valid": "Valid certificate",
+    "weak": "Valid certificate of a weak promise",
     "document": "Valid as a document; weights not compared",
     "unchecked": "Certificate not verified",
     "simulation": "Simulation: certifies nothing",
     "invalid": "Not valid",
     "none": "No certificate",
 }
+WEAK = 0.95  # an observer who may be right more often than this is hardly hindered
 ACCOUNTANTS = {"gaussian": "Gaussian", "renyi": "Rényi"}
 
 
@@ -64,7 +66,9 @@ def state_of(results: Results) -> State:
         return "unchecked"
     if not verification.valid:
         return "invalid"
-    return "valid" if verification.weights_compared else "document"
+    if not verification.weights_compared:
+        return "document"
+    return "weak" if best_guess(certificate.guarantee.mu) > WEAK else "valid"
 
 
 def best_guess(mu: float) -> float:
@@ -96,7 +100,8 @@ def _plain(results: Results, certificate: Certificate) -> str:
         f"This is about the removal of {asked.deletion.removed:,} of {count(asked.data.training, 'training sample')} "
         f"({asked.deletion.says}) from {asked.model.name}. Someone who sees the released model and must tell, at even odds, "
         "whether it comes from the original or from one that was retrained without that data, and then treated in the same "
-        f"way, is right at most {percent_up(guess)} of the time. A coin is right {percent(0.5, 0)}. {condition}"
+        f"way, is right at most {percent_up(guess)} of the time. A coin is right {percent(0.5, 0)}"
+        f"{': the promise alone hides little. ' if guess > WEAK else '. '}{condition}"
     )
 
 
@@ -144,8 +149,6 @@ def _notes(results: Results, state: State, certificate: Certificate) -> tuple[st
         notes.append("It is not signed: nothing shows who issued it.")
     elif signature is not None and "NOT checked" in signature:
         notes.append("It is signed, and the signature was not checked against the signer's public key.")
-    if best_guess(certificate.guarantee.mu) > 0.95:
-        notes.append(f"ε = {cost(certificate.epsilon)} is large: on its own this promise hides little.")
     if len(certificate.hops) > 1:
         notes.append(
             f"This is request {len(certificate.hops)} on the same model; the numbers cover all of them together."

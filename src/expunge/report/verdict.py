@@ -12,7 +12,7 @@ from typing import Literal
 from .results import Results
 from .statement import state_of
 from .summary import Summary, by_name, main_method, test_part
-from .words import count, percent, points, seconds
+from .words import cost, count, percent, points, seconds
 
 Answer = Literal["yes", "no", "partly", "unknown"]
 Z = 1.96
@@ -87,6 +87,8 @@ def verdict(results: Results) -> Verdict:
         else "The number of test samples is not given, so every difference counts."
     )
     answer, headline = NOTHING.get(state) or _together(judgements)
+    if state == "weak" and answer in ("yes", "partly"):
+        headline += f" The promise itself is weak: at ε = {cost(results.asked.target.epsilon)} it hides little."
     about = "Of a real run like this simulation: " if state == "simulation" else ""
     return Verdict(answer, about + headline, tuple(judgements), note)
 

@@ -39,7 +39,9 @@ function decades(values, width) {
   const drawn = { type: "log", tickangle: 0, exponentformat: high - low > 4 ? "power" : "none" };
   if (high - low >= 1.2) return { ...drawn, dtick: Math.ceil((high - low) / (width / 60)) };
   const powers = Array.from({ length: Math.ceil(high) - Math.floor(low) + 1 }, (_, i) => 10 ** (Math.floor(low) + i));
-  const tickvals = powers.flatMap((power) => [1, 2, 5].map((digit) => digit * power));
+  const round = powers.flatMap((power) => [1, 2, 5].map((digit) => digit * power));
+  const inside = round.filter((value) => Math.log10(value) >= low && Math.log10(value) <= high);
+  const tickvals = inside.length > 1 ? round : [low, high].map((power) => 10 ** power); // too close for round numbers: the ends
   return { ...drawn, tickvals, ticktext: tickvals.map((value) => Number(value.toPrecision(3)).toString()) };
 }
 
