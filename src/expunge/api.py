@@ -39,12 +39,13 @@ def calibrate(
     loss: Loss | None = None,
     loader: Callable[[calibration.Stream, int], Iterable[Any]] | None = None,
     design: subspaces.Design | None = None,
+    public: Sequence[str] = (),
     **settings: Any,
 ) -> Calibration:
     """Measure the proximity of trained and retrained models by coupled pairs (`expunge.calibration.calibrate` has it all).
 
-    With a clean phase or a keep-space, `loss` and `loader(stream, seed)` are those of the later run, and the gap is measured
-    where its noise will enter: after the phase, inside the space. The stream then holds the retained samples alone.
+    With a clean phase or a keep-space, `loss`, `loader(stream, seed)` and `public` are those of the later run, and the gap is
+    measured where its noise will enter: after the phase, inside the space. The stream then holds the retained samples alone.
     """
     keep = design if isinstance(design, subspaces.KeepSpace) else None
     if (clean is not None or keep is not None) and (loss is None or loader is None):
@@ -53,7 +54,7 @@ def calibrate(
         )
     _refuse_unnamed(design)
     if clean is not None and loss is not None and loader is not None:
-        settings |= {"clean": _CleanPhase(clean, loss, loader), "entry": entry_of(clean)}
+        settings |= {"clean": _CleanPhase(clean, loss, loader, tuple(public)), "entry": entry_of(clean)}
     if keep is not None and loss is not None and loader is not None:
         settings |= {"keep": _Bases(keep, loss, loader)}
     return calibration.calibrate(train, dataset, deletion, pairs=pairs, design=design, **settings)
@@ -66,9 +67,10 @@ class _CleanPhase:
     recipe: FineTune
     loss: Loss
     loader: Callable[[calibration.Stream, int], Iterable[Any]]
+    public: tuple[str, ...] = ()
 
     def __call__(self, model: nn.Module, stream: calibration.Stream, seed: int) -> nn.Module:
-        unlearning.train_clean(model, self.loader(stream, seed), self.loss, self.recipe, seed=seed)
+        unlearning.train_clean(model, self.loader(stream, seed), self.loss, self.recipe, seed=seed, public=self.public)
         return model
 
 
@@ -139,6 +141,10 @@ def plan(
         raise ConfigError(f"blocks must be a block design, such as expunge.Permutation(4); got {blocks!r:.60}.")
     _refuse_unnamed(blocks)
     trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    if not trainable:
+        raise ConfigError(
+            "the model has no trainable parameter, so no noise has a place. Unfreeze it: requires_grad_(True)."
+        )
     for name, parameter in trainable.items():
         unlearning.refuse_unusual(name, parameter)
     shapes = {name: parameter.shape for name, parameter in trainable.items()}

@@ -74,6 +74,18 @@ def load(path: str | Path) -> dict[str, Tensor]:
     return state
 
 
+def put(state: Mapping[str, Tensor], model: Any, otherwise: str) -> Any:
+    """The model with this state in it; `otherwise` says first what does not fit what."""
+    try:
+        model.load_state_dict(state)
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:300].rstrip(".")
+        raise DataError(
+            f"{otherwise}: {reason}. Name the factory of the model that these weights belong to."
+        ) from error
+    return model
+
+
 def _stream(state: Mapping[str, Any]) -> Iterator[bytes]:
     plain = {name: _plain(name, value) for name, value in state.items()}
     names = sorted(plain, key=lambda name: (-plain[name].element_size(), name))  # keeps every tensor aligned

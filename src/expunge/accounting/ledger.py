@@ -32,9 +32,11 @@ def to_json(blocks: Block | Iterable[Block]) -> str:
 
 def from_json(text: str | bytes) -> tuple[Block, ...]:
     """The blocks of a ledger's text, or a DataError that says where it is wrong."""
-    ledger = read_record(parse(text), "the ledger", required=("schema", "blocks"))
-    if ledger["schema"] != SCHEMA:
-        raise DataError(f"schema must be {SCHEMA!r}; got {ledger['schema']!r:.60}. Use a matching version of Expunge.")
+    found = parse(text)
+    schema = cast("dict[str, Any]", found).get("schema", SCHEMA) if isinstance(found, dict) else SCHEMA
+    if schema != SCHEMA:
+        raise DataError(f"schema must be {SCHEMA!r}; got {schema!r:.60}. Name a ledger of this version of Expunge.")
+    ledger = read_record(cast("Any", found), "the ledger", required=("schema", "blocks"))
     return read_blocks(ledger["blocks"])
 
 
@@ -62,6 +64,8 @@ def parse(text: str | bytes) -> Any:
         return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_repeats)
     except DataError:
         raise
+    except UnicodeDecodeError as error:
+        raise DataError("not valid JSON: this is no text at all. Check the path.") from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"not valid JSON: {str(error)[:200]}.") from error
 

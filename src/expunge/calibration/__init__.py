@@ -1,5 +1,6 @@
 """How far apart do the trained and the retrained model lie? Coupled training pairs, measured before any request."""
 
+from .belongs import refuse_other
 from .calibrate import calibrate
 from .coupling import Deletion, Stream, base_stream, retained_stream
 from .pair import Train
@@ -15,6 +16,7 @@ __all__ = [
     "base_stream",
     "calibrate",
     "plot_trajectory",
+    "refuse_other",
     "regularized_head",
     "retained_stream",
 ]

@@ -127,6 +127,7 @@ def _weights(certificate: Certificate, model: Any) -> Finding:
     found, stated = weights.digest(state), certificate["sha256"]["output_weights"]
     if not hmac.compare_digest(found, stated):
         raise CertificationError(
-            f"these are not the certified weights: their SHA-256 is {found[:16]}…, the certificate's {stated[:16]}…."
+            f"these are not the certified weights: their SHA-256 is {found[:16]}…, the certificate's {stated[:16]}…. "
+            "Ask for the model that was certified, or for the certificate of this one."
         )
     return Finding("weights", f"SHA-256 {found} matches")

@@ -1,5 +1,6 @@
 """Block-wise noisy fine-tuning, the paper's method: gradient, decay and noise in one orthogonal block after another."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -12,13 +13,14 @@ from .task import Task, Unlearned
 class BlockwiseNft(Calibrated):
     """Algorithm 1 of the paper, with noise for the integer T that is run (docs/paper.md).
 
-    clip is C₁ of the whole parameter vector, step_size γ, weight_decay λ, steps T per block. The paper's values for MNIST,
-    random 10 %, are clip=5000, step_size=1e-4, weight_decay=100, steps=2; small clips keep more accuracy (docs/methods.md).
+    clip is C₁ of the whole parameter vector (or one for each block), step_size γ, weight_decay λ, steps T per block. The
+    paper's values for MNIST, random 10 %, are clip=5000, step_size=1e-4, weight_decay=100, steps=2; small clips keep more
+    accuracy (docs/methods.md).
     """
 
     name: ClassVar[str] = "blockwise_nft"
 
-    clip: float
+    clip: float | Sequence[float]
     step_size: float
     weight_decay: float = 0.0
     steps: int = 1

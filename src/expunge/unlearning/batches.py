@@ -2,7 +2,7 @@
 
 import hashlib
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from typing import Any
 
@@ -82,6 +82,7 @@ class Guard:
             self.how = "every batch's indices compared with the forget set"
         elif (kept := _subset_indices(loader)) is not None:
             self._refuse(kept)
+            _refuse_beyond(loader, self.forget)
             self.how = "the data loader's Subset compared with the forget set"
         else:
             raise ConfigError(
@@ -136,6 +137,17 @@ def _glimpse(batch: Any) -> str:
     if isinstance(batch, dict):
         return " ".join(map(_glimpse, batch.values()))
     return " ".join(map(_glimpse, batch)) if isinstance(batch, (list, tuple)) else type(batch).__name__
+
+
+def _refuse_beyond(loader: Iterable[Any], forget: set[int]) -> None:
+    """An index that no sample has belongs to other data, or is a mistake."""
+    dataset = loader.dataset if isinstance(loader, DataLoader) else loader
+    while isinstance(dataset, Subset):
+        dataset = dataset.dataset
+    if isinstance(dataset, Sized) and forget and max(forget) >= len(dataset):
+        raise DataError(
+            f"forget names index {max(forget)}, and the data set has {len(dataset)} samples, from 0. Check the list."
+        )
 
 
 def _subset_indices(loader: Iterable[Any]) -> list[int] | None:

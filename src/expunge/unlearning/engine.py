@@ -66,9 +66,17 @@ def run(
             return engine.execute()
 
 
-def train_clean(model: nn.Module, retain_loader: Iterable[Any], loss: Loss, recipe: FineTune, *, seed: int) -> None:
+def train_clean(
+    model: nn.Module,
+    retain_loader: Iterable[Any],
+    loss: Loss,
+    recipe: FineTune,
+    *,
+    seed: int,
+    public: Sequence[str] = (),
+) -> None:
     """Only the clean phase, as `run` would carry it out: for calibration, which measures the gap where noise will enter."""
-    options = Options(simulate=seed)
+    options = Options(simulate=seed, public=public)
     with torch.random.fork_rng([torch.cuda.current_device()] if torch.cuda.is_available() else []):
         torch.manual_seed(seed)
         engine = Run(model, retain_loader, loss, None, Whole(), None, recipe, None, options)

@@ -31,7 +31,12 @@ class Gradients:
             for _ in range(self._options.accumulate):
                 value = self.forward()
                 if not isinstance(value, Tensor) or value.numel() != 1:
-                    raise ConfigError(f"loss(model, batch) must return a scalar tensor; got {type(value).__name__}.")
+                    got = (
+                        f"one of shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"{type(value).__name__}"
+                    )
+                    raise ConfigError(
+                        f"loss(model, batch) must return a scalar tensor; got {got}. Return the mean, as a tensor."
+                    )
                 value = value / self._options.accumulate
                 value.backward()
                 total += value.item()

@@ -142,7 +142,8 @@ def _column(dataset: Sized, names: tuple[str, ...], purpose: str) -> Any:
             return column
     raise ConfigError(
         f"to delete {purpose} the data set needs `{'` or `'.join(names)}`, one entry for each sample; "
-        f"{type(dataset).__name__} has none. Name the samples with IndexDeletion instead."
+        f"{type(dataset).__name__} has none. Set it (dataset.{names[0]} = …), or name the samples: a file of indices, "
+        "IndexDeletion in Python."
     )
 
 
