@@ -91,6 +91,6 @@ def test_what_init_writes_can_be_read_and_says_the_defaults(tmp_path, workload):
     named = {line.removeprefix("# ").split(" = ")[0] for line in text.splitlines() if " = " in line}
     known = {key for table in settings.tables().values() for key in table.__dataclass_fields__}
     told_elsewhere = {"scale", "public_weights"}  # docs/project.md has them; most projects need neither
-    other = {"weights", "loss", "factory", "train", "dataset", "test"} if workload else {"folder"}
+    other = {"weights", "loss", "factory", "train", "dataset", "test", "public"} if workload else {"folder"}
     assert {key.rstrip("_") for key in known} - named <= told_elsewhere | other
     assert named - {"class"} <= known

@@ -32,8 +32,11 @@ def train(stream, seed):
     with Path(os.environ.get("TOY_LOG", os.devnull)).open("a") as log:
         log.write(f"{len(stream)} {seed}\n")
     torch.manual_seed(seed)
-    made = model()
-    optimizer = torch.optim.SGD(made.parameters(), lr=0.1)
+    return _trained(model(), stream)
+
+
+def _trained(made, stream):
+    optimizer = torch.optim.SGD([parameter for parameter in made.parameters() if parameter.requires_grad], lr=0.1)
     for _ in range(3):
         for inputs, labels in DataLoader(stream, 50, shuffle=True):
             optimizer.zero_grad()
@@ -44,6 +47,24 @@ def train(stream, seed):
 
 def loss(made, batch):
     return cross_entropy(made(batch[0]), batch[1])
+
+
+def regularised(made, batch):
+    return loss(made, batch) + 0.05 * sum(parameter.square().sum() for parameter in made.parameters())
+
+
+def headed():
+    made = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Tanh(), torch.nn.Linear(4, 3))
+    made[0].requires_grad_(False)
+    with torch.no_grad():
+        for parameter in made[0].parameters():
+            parameter.copy_(torch.linspace(-1.0, 1.0, parameter.numel()).view_as(parameter))
+    return made
+
+
+def train_head(stream, seed):
+    torch.manual_seed(seed)
+    return _trained(headed(), stream)
 
 
 def retained():

@@ -11,7 +11,7 @@ from .output import figure, print_facts, print_json
 
 def demo(
     *,
-    workload: Literal["digits-mlp", "mnist-mlp"] = "digits-mlp",
+    workload: Literal["digits", "mnist"] = "digits",
     data_dir: Path | None = None,
     output: Path = Path("demo"),
     quiet: bool = False,
@@ -22,7 +22,7 @@ def demo(
     Parameters
     ----------
     workload
-        digits-mlp comes with the package; mnist-mlp needs MNIST in --data-dir.
+        "digits" comes with the package; "mnist" needs MNIST in --data-dir.
     data_dir
         Where the data lie; default $EXPUNGE_DATA, else ~/.cache/expunge.
     output

@@ -18,18 +18,38 @@ from ..accounting.ledger import parse, read_proximity, read_text
 from ..accounting.proximity import given
 from ..errors import ConfigError, DataError, ExpungeError
 from ..project import functions
+from ..project.clean import Clean, Optimizer
+from ..project.functions import device
 
+ADVICE = {  # what torch says of common mistakes, and what to do
+    "Expected more than 1 value per channel": "BatchNorm cannot train on a batch of one sample: give the loader "
+    "drop_last=True, or another batch size.",
+    "shapes cannot be multiplied": "A batch does not have the shape that the model takes: look at one of each.",
+    "Expected all tensors to be on the same device": "Move what your model or loss makes to the device of its inputs.",
+    "out of memory": "Take smaller batches.",
+    "Target ": "A label is not among the model's outputs: count the classes.",
+}
 CALIBRATION = "expunge.calibration/1"
+TAKES = {
+    "model": (),
+    "loss": ("model", "batch"),
+    "train": ("stream", "seed"),
+    "dataset": (),
+    "data": (),
+    "deletion": ("dataset", "seed"),
+    "clean-loader": ("stream", "seed"),
+    "clean-loss": ("model", "batch"),
+}
 OURS = str(Path(__file__).parents[1])
 DesignName = Literal[
     "Whole", "RandomRotation", "FastRotation", "Permutation", "LayerCycle", "HeadBody", "Core", "Factor", "Head"
 ]  # fmt: skip
-OptimizerName = Literal["sgd", "adam", "adamw", "lbfgs"]
+OptimizerName = Optimizer
 
 
 def function(option: str, name: str) -> Any:
-    """The function that an option names as `package.module:function`."""
-    return functions.function(f"--{option}", name)
+    """The function that an option names as `package.module:function`, which can be called as it will be."""
+    return functions.function(f"--{option}", name, takes=TAKES.get(option))
 
 
 def model(factory: str, weights_file: Path, place: str = "cpu") -> Any:
@@ -46,23 +66,7 @@ def with_weights(made: Any, weights_file: Path, factory: str, place: str = "cpu"
     place, state = device(place), weights.load(weights_file)
     if not isinstance(made, nn.Module):
         raise ConfigError(f"--model {factory} must return a torch.nn.Module; got {type(made).__name__}.")
-    try:
-        made.load_state_dict(state)
-    except RuntimeError as error:
-        reason = " ".join(str(error).split())[:300]
-        raise DataError(f"{weights_file} does not fit the model of {factory}: {reason}") from error
-    return made.to(place)
-
-
-def device(name: str) -> str:
-    """A device's name, if it is there."""
-    import torch
-
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"device {name!r} is not there ({str(error).splitlines()[0]}). Use cpu.") from error
-    return name
+    return weights.put(state, made, f"{weights_file} does not fit the model of {factory}").to(place)
 
 
 def design(name: DesignName, blocks: int) -> Any:
@@ -83,13 +87,8 @@ def cross_entropy(model: Any, batch: Any) -> Any:
 
 
 def clean_phase(steps: int | None, optimizer: OptimizerName, lr: float | None) -> Any:
-    """Described alike by `calibrate` and `unlearn`, so that a proximity fits the run."""
-    if steps is None:
-        return None
-    import expunge
-
-    usual = 1.0 if optimizer == "lbfgs" else 0.01
-    return expunge.FineTune(steps, optimizer, usual if lr is None else lr)
+    """The same for `calibrate` and `unlearn`; none where no steps are named."""
+    return None if steps is None else Clean(steps, optimizer, lr).recipe()
 
 
 def proximity(value: str) -> Proximity | float:
@@ -100,6 +99,16 @@ def proximity(value: str) -> Proximity | float:
         return read_proximity(_content(parse(read_text(value))))
     except DataError as error:
         raise DataError(f"--proximity {value[:200]!r} is neither a number nor a proximity file: {error}") from error
+
+
+def refuse_other(value: str, made: Any) -> None:
+    """A proximity file that was calibrated for another model."""
+    with suppress(ValueError):
+        float(value)
+        return
+    from .. import calibration
+
+    calibration.refuse_other(parse(read_text(value)), made)
 
 
 def _content(document: Any) -> Any:
@@ -123,9 +132,12 @@ def claim(value: str, failure: float | None) -> Proximity:
 def indices(path: Path) -> list[int]:
     """Whole numbers, separated by anything that is not part of one."""
     try:
-        return [int(word) for word in read_text(path).decode().replace(",", " ").split()]
+        found = [int(word) for word in read_text(path).decode().replace(",", " ").split()]
     except ValueError as error:
         raise DataError(f"{path} must hold whole numbers (sample indices), and nothing else: {error}.") from error
+    if not found:
+        raise DataError(f"{path} names no sample. Write the indices of those that must go.")
+    return found
 
 
 def deletion(text: str) -> Any:
@@ -140,9 +152,8 @@ def deletion(text: str) -> Any:
         "file": workloads.IndexDeletion.from_file,
     }
     if not value:
-        raise ConfigError(
-            f"--deletion must be {', '.join(f'{name}:…' for name in makers)} or package.module:function; got {text!r}."
-        )
+        forms = ", ".join(f"{name}:…" for name in makers)
+        raise ConfigError(f"--deletion must be {forms} or package.module:function; got {text!r}, which has no colon.")
     if kind not in makers:
         function("deletion", text)
         return _OwnDeletion(text)
@@ -191,7 +202,10 @@ def users_code() -> Generator[None]:
             traceback.print_exception(type(error), error, theirs[0])
         reason = " ".join(str(error).split())[:300]
         where = f"{Path(files[-1]).name}, line {frames[-1].tb_lineno}"
-        raise ConfigError(f"your model, data or loss raised {type(error).__name__}: {reason} ({where}).") from error
+        advice = next((f" {text}" for sign, text in ADVICE.items() if sign in str(error)), "")
+        raise ConfigError(
+            f"your model, data or loss raised {type(error).__name__}: {reason} ({where}).{advice}"
+        ) from error
 
 
 def _frames(frame: TracebackType | None) -> Generator[TracebackType]:

@@ -9,6 +9,8 @@ from cyclopts import App, CycloptsError, Parameter
 
 from .. import __version__
 from ..errors import CertificationError, ExpungeError
+from . import of_project
+from .commands import COMMANDS, says
 
 app = App(
     name="expunge",
@@ -18,38 +20,21 @@ app = App(
     default_parameter=Parameter(negative=()),
 )
 
-COMMANDS = {
-    "init": "A commented project file to begin with.",
-    "run": "A project from training to the report; each stage only when something changed.",
-    "demo": "All of it on a small data set, in under two minutes.",
-    "plan": "The noise that a privacy target asks for, beside its alternatives.",
-    "account": "What a ledger of blocks and steps costs.",
-    "train": "A model of one of the workloads, from data to weights.",
-    "calibrate": "How far apart trained and retrained models lie, from coupled training pairs.",
-    "unlearn": "Plan, run and certify.",
-    "verify": "Check a certificate, alone or against weights.",
-    "audit": "What an attacker or a critic sees in an unlearned model.",
-    "compare": "Many ways to unlearn, held against retraining.",
-    "reproduce": "The paper's tables and figures, measured again.",
-    "recertify": "What a finished run is worth under another proximity.",
-    "report": "Results as one page, and the same figures as files.",
-}
-STAGES = ("train", "calibrate", "plan", "unlearn", "verify", "audit", "report")
-for name, summary in COMMANDS.items():
-    app.command(f"expunge.cli.{name}:{name}", name=name, help=summary)
+for name in COMMANDS:
+    app.command(f"expunge.cli.{name}:{name}", name=name, help=says(name))
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the exit code."""
     try:
         app(
-            _of_a_project(sys.argv[1:] if arguments is None else arguments),
+            of_project.words(sys.argv[1:] if arguments is None else arguments),
             exit_on_error=False,
             print_error=False,
             result_action="return_value",
         )
     except CycloptsError as error:
-        return _fail(2, f"{' '.join(str(error).split())} See: expunge {_command(arguments)}--help")
+        return _fail(2, f"{' '.join(str(error).split())} {_hint(arguments)}")
     except CertificationError as error:
         return _fail(1, str(error))
     except ExpungeError as error:
@@ -61,17 +46,15 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _of_a_project(words: list[str]) -> list[str]:
-    """`expunge STAGE --project FILE …` is `expunge run STAGE --project FILE …`."""
-    named = any(word == "--project" or word.startswith("--project=") for word in words)
-    return ["run", *words] if named and words[0] in STAGES else words
-
-
 def _fail(code: int, message: str) -> int:
     print(f"expunge: {message}", file=sys.stderr)
     return code
 
 
-def _command(arguments: list[str] | None) -> str:
+def _hint(arguments: list[str] | None) -> str:
     words = sys.argv[1:] if arguments is None else arguments
-    return f"{words[0]} " if words and not words[0].startswith("-") else ""
+    command = f"{words[0]} " if words and words[0] in COMMANDS else ""
+    settings = (
+        "With --project, settings are those of the file: change them there. " if of_project.is_stage(words) else ""
+    )
+    return f"{settings}See: expunge {command}--help"

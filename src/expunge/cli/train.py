@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ..bars import Bars
 from ..errors import ConfigError
+from . import loading
 from .numbers import WholeNumber
 from .output import print_facts, print_json
 
@@ -73,8 +74,7 @@ def train(
     from .. import weights as weight_files
     from .. import workloads
 
-    if not output.absolute().parent.is_dir():
-        raise ConfigError(f"--output {output}: there is no folder {output.absolute().parent}. Make it first.")
+    loading.destination("output", output)
     changes: dict[str, Any] = {
         name: value for name, value in (("epochs", epochs), ("steps", steps)) if value is not None
     }
@@ -87,7 +87,7 @@ def train(
             data_dir=data_dir,
             allow_download=download,
             weights=weights,
-            device=_device(device),
+            device=loading.device(device),
             progress=bars.bytes,
             feature_progress=bars.images,
             **changes,
@@ -111,16 +111,6 @@ def train(
         "seconds": round(sum(row["train_seconds"] + row["test_seconds"] for row in rows), 3),
     }
     print_json(answer) if json else _show(answer)
-
-
-def _device(name: str) -> str:
-    import torch
-
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"device {name!r} is not there ({str(error).splitlines()[0]}). Use cpu.") from error
-    return name
 
 
 def _stream(opened: Any, forget: Path | None) -> Any:

@@ -138,6 +138,7 @@ def unlearn(
     recipe = expunge.FineTune(fine_tune_steps, fine_tune_optimizer, fine_tune_lr) if fine_tune_steps else None
     with loading.users_code():
         made = loading.model(model, weights, device)
+        loading.refuse_other(proximity, made)
         chosen = keeping.design(design, blocks, keep or Keep())
         plan = expunge.plan(
             made,

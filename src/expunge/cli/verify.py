@@ -32,9 +32,7 @@ def verify(certificate: Path, *, weights: Path | None = None, key: Path | None =
         findings = certificates.verify(content, state)
     except ExpungeError as error:
         _refuse(error, json)
-    if (
-        key is not None
-    ):  # all else is in order, so a CertificationError is about the signature, and another about the key
+    if key is not None:  # all else is in order: a CertificationError is about the signature, another about the key
         try:
             findings[0] = certificates.verify(content, public_key=key)[0]
         except CertificationError as error:
@@ -45,7 +43,23 @@ def verify(certificate: Path, *, weights: Path | None = None, key: Path | None =
         print_json({"schema": "expunge.verification/1", "valid": True, "weights_compared": compared, "found": found})
         return
     print_facts([(finding.name, finding.detail) for finding in findings])
-    print("\nVALID" if state is not None else "\nVALID as a document. No weights were given, so none were compared.")
+    print(f"\n{_verdict(compared=state is not None, signature=findings[0].detail)}")
+
+
+def _verdict(*, compared: bool, signature: str) -> str:
+    """The answer, what it follows from, and what no file can show."""
+    answer = (
+        "VALID: the guarantee follows from the ledger, every check is within its limit, and these are the certified weights."
+        if compared
+        else "VALID as a document. No weights were given, so none were compared."
+    )
+    unchecked = (
+        "it is signed, but not checked against a key" if "NOT checked" in signature else "the signer answers for it"
+    )
+    who = "nobody has signed it" if signature == "not signed" else unchecked
+    return (
+        f"{answer}\nNot shown: that the ledger says what was run ({who}), and that no other copy of the model is left."
+    )
 
 
 def _refuse(error: ExpungeError, json: bool) -> NoReturn:

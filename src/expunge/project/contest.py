@@ -34,7 +34,8 @@ class Contest:
         self.work, self.materials, self.settings = work, work.materials, work.project.audit
         self.certificate = load_certificate(work.path(CERTIFICATE))
         self.seed = work.project.project.seed
-        self.steps = sum(len(block) for block in _steps(self.certificate)) + work.project.fine_tune.steps
+        noisy = sum(len(block) for block in _steps(self.certificate))
+        self.steps = work.project.clean.steps + noisy + work.project.fine_tune.steps
 
     def rows(self) -> list[dict[str, Any]]:
         """The new model first."""
@@ -103,7 +104,9 @@ class Contest:
         promise = {
             **asdict(self.work.project.target),
             "proximity": read_proximity(self.work.read(PROXIMITY)["proximity"]),
+            "clean": self.work.project.clean.recipe(),
             "fine_tune": tuning.recipe(),
+            "public": self.work.project.model.public,
         }
         if name == "output_perturbation":
             return methods.OutputPerturbation(**promise)
@@ -136,8 +139,8 @@ class Contest:
                 "seconds": seconds, "steps": steps, "samples": None, "curve": curve}  # fmt: skip
 
     def _settings(self, name: str) -> dict[str, Any]:
-        whole, tuned = ("mechanism", "fine_tune"), ("fine_tune",)
-        tables = {RELEASED: whole, NOISED: whole, "from_public": tuned, "output_perturbation": tuned}
+        whole, tuned = ("clean", "mechanism", "fine_tune"), ("fine_tune",)
+        tables = {RELEASED: whole, NOISED: whole, "from_public": tuned, "output_perturbation": ("clean", "fine_tune")}
         everything = self.work.project.to_dict()
         return {table: everything[table] for table in tables.get(name, ())}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -11,7 +11,8 @@ from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader, Subset
 
 from .. import weights, workloads
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError
+from . import functions
 from .settings import Project
 
 Train = Callable[[Any, int], nn.Module]
@@ -67,21 +68,19 @@ class Materials:
 
     def model(self, file: Any) -> nn.Module:
         """The model with the weights of a file, on the project's device."""
-        made = self.fresh()
-        try:
-            made.load_state_dict(weights.load(file))
-        except RuntimeError as error:
-            reason = " ".join(str(error).split())[:300]
-            raise DataError(f"{file} does not fit the model: {reason}") from error
-        return made
+        return weights.put(weights.load(file), self.fresh(), f"{file} does not fit the project's model")
 
     def retained(self) -> DataLoader[Any]:
         """Batches of retained data to train on."""
-        return self._loader(self.dataset, self.split.retain.tolist(), shuffle=True, prepare=self.prepare[0])
+        return self.batches(self.split.retain.tolist())
 
     def forgotten(self) -> DataLoader[Any]:
         """Batches of the data that goes."""
-        return self._loader(self.dataset, self.split.forget.tolist(), shuffle=True, prepare=self.prepare[0])
+        return self.batches(self.split.forget.tolist())
+
+    def batches(self, indices: list[int]) -> DataLoader[Any]:
+        """Batches of these training samples, shuffled and prepared as for training."""
+        return self._loader(self.dataset, indices, shuffle=True, prepare=self.prepare[0])
 
     def parts(self) -> dict[str, DataLoader[Any]]:
         """Batches to look at, always in the same order: "forget", "retain" and "test"."""
@@ -109,6 +108,7 @@ class Materials:
 
 def gather(project: Project) -> Materials:
     """The project's materials; user's functions are called here."""
+    functions.device(project.project.device)
     found = _own(project) if project.project.workload is None else _workload(project, project.project.workload)
     for name, samples in (("dataset", found.dataset), ("test", found.test)):
         if not isinstance(samples, Sized) or len(samples) == 0 or not hasattr(samples, "__getitem__"):
@@ -161,29 +161,6 @@ def _workload(project: Project, name: str) -> Materials:
         (to_train_on, to_look_at),
         opened,
     )
-
-
-@dataclass(frozen=True)
-class Training:
-    """The project's training as calibration calls it, in whatever process needs it."""
-
-    project: Project
-
-    def __call__(self, stream: Any, seed: int) -> nn.Module:
-        """One run."""
-        return _gathered(self.project).trained(stream, seed)
-
-    def describe(self) -> dict[str, Any]:
-        """For the coupling."""
-        opened = _gathered(self.project).workload
-        own = {"function": self.project.model.train, **self.project.given(("model",))}
-        return own if opened is None else {"workload": opened.recipe.workload, "recipe": opened.recipe.describe()}
-
-
-@lru_cache(maxsize=1)
-def _gathered(project: Project) -> Materials:
-    """Once for a process."""
-    return gather(project)
 
 
 class _Samples:

@@ -7,7 +7,8 @@ interruption; the folder goes when the stage is done.
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,22 +19,27 @@ from .settings import Project
 from .stage import RECORD, Stage, Work
 from .stages.audit import COMPARISON, audit
 from .stages.calibrate import PROXIMITY, calibrate
-from .stages.plan import PLAN, plan
+from .stages.plan import LEDGER, PLAN, plan
 from .stages.report import PAGE, RESULTS, report
 from .stages.train import TRAINED, train
 from .stages.unlearn import CERTIFICATE, CURVE, UNLEARNED, unlearn
 from .stages.verify import VERIFICATION, verify
 
-MODEL = ("project.workload", "project.scale", "project.seed", "project.device", "model", "data")
-PAIRS = tuple(f"calibration.{key}" for key in ("pairs", "failure", "safety_factor", "threads", "proximity"))
+MODEL = (
+    *(f"project.{key}" for key in ("workload", "scale", "seed", "device", "threads")),
+    *(f"model.{key}" for key in ("factory", "train", "loss", "weights")),
+    "data",
+)
+REQUEST = (*MODEL, "model.public", "deletion", "clean")
+PAIRS = tuple(f"calibration.{key}" for key in ("pairs", "failure", "safety_factor", "threads", "every", "proximity"))
 STAGES = (
     Stage("train", "train the model", MODEL, (), (TRAINED, "trained.json"), train),
-    Stage("calibrate", "measure the proximity", (*MODEL, "deletion", *PAIRS), (), (PROXIMITY,), calibrate),
-    Stage("plan", "find the least noise", (*MODEL, "target", "mechanism"), ("calibrate",), (PLAN,), plan),
+    Stage("calibrate", "measure the proximity", (*REQUEST, *PAIRS), (), (PROXIMITY,), calibrate),
+    Stage("plan", "find the least noise", (*MODEL, "target", "mechanism"), ("calibrate",), (PLAN, LEDGER), plan),
     Stage(
         "unlearn",
         "carry out the plan",
-        (*MODEL, "deletion", "fine_tune"),
+        (*REQUEST, "fine_tune"),
         ("train", "plan"),
         (UNLEARNED, CERTIFICATE, CURVE),
         unlearn,
@@ -42,7 +48,7 @@ STAGES = (
     Stage(
         "audit",
         "hold the model against retraining",
-        (*MODEL, "deletion", "audit"),
+        (*REQUEST, "audit"),
         ("train", "calibrate", "unlearn"),
         (COMPARISON,),
         audit,
@@ -88,7 +94,7 @@ def run(
     """All stages, or those that `last` needs, itself included."""
     chosen, found = wanted(last), list[Done]()
     _make_folder(project.folder)
-    with Bars(quiet=quiet) as bars:
+    with Bars(quiet=quiet) as bars, _threads(project.project.threads):
         work, files = Work(project, bars), dict[str, dict[str, str]]()
         for stage in chosen:
             done = _unchanged(work, stage, files) or _carry_out(work, stage, files)
@@ -131,6 +137,22 @@ def _unfinished(work: Work, name: str, inputs: str) -> Path:
             shutil.rmtree(other)
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
     return place
+
+
+@contextmanager
+def _threads(count: int | None) -> Generator[None]:
+    """As many threads for torch as the project says, until it is done."""
+    if count is None:
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _make_folder(folder: Path) -> None:

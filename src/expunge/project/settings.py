@@ -8,6 +8,7 @@ from ..accounting import Accountant
 from ..accounting.checks import number, probability, whole
 from ..errors import ConfigError
 from . import document, functions
+from .clean import Clean
 from .stages.audit import Audit
 from .stages.calibrate import Calibration
 from .stages.plan import Mechanism
@@ -26,20 +27,27 @@ class About:
     scale: Literal["laptop", "paper"] = "laptop"
     seed: int = 0
     device: str = "cpu"
+    threads: int | None = None
     folder: str = "run"
 
     def __post_init__(self) -> None:
         whole("seed", self.seed, least=0)
+        if self.threads is not None:
+            whole("threads", self.threads)
 
 
 @dataclass(frozen=True)
 class Model:
-    """[model]. factory() builds it, train(stream, seed) trains it, loss(model, batch) is what is minimised."""
+    """[model]. factory() builds it, train(stream, seed) trains it, loss(model, batch) is what is minimised.
+
+    `public`: name patterns of frozen parameters and buffers that never saw the data.
+    """
 
     factory: str | None = None
     train: str | None = None
     loss: str | None = None
     weights: str | None = None
+    public: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,7 @@ class Project:
     model: Model = field(default_factory=Model)
     data: Data = field(default_factory=Data)
     calibration: Calibration = field(default_factory=Calibration)
+    clean: Clean = field(default_factory=Clean)
     mechanism: Mechanism = field(default_factory=Mechanism)
     fine_tune: FineTuning = field(default_factory=FineTuning)
     audit: Audit = field(default_factory=Audit)
@@ -119,6 +128,10 @@ class Project:
             raise ConfigError(
                 f"[deletion] seed must be {self.calibration.pairs} or more; got {self.deletion.seed}. The seeds below are "
                 "those of the calibration's pairs, and the request must be another draw."
+            )
+        if self.calibration.every and self.project.workload is None:
+            raise ConfigError(
+                "[calibration] every is for workloads of ours; a train of your own has no steps to look at. Leave it out."
             )
 
     @property
@@ -132,8 +145,8 @@ class Project:
 
     def function(self, table: str, key: str) -> Any:
         """The user's function that a key names."""
-        name = getattr(getattr(self, table), key)
-        return functions.function(f"[{table}] {key}", name, folder=self.path.parent)
+        name, takes = getattr(getattr(self, table), key), CODE[table][key]
+        return functions.function(f"[{table}] {key}", name, folder=self.path.parent, takes=takes)
 
     def setting(self, name: str) -> Any:
         """A table's values, or one (table.key)."""
@@ -158,7 +171,10 @@ class Project:
         return {name: asdict(getattr(self, name)) for name in tables()}
 
 
-CODE = {"model": ("factory", "train", "loss"), "data": ("dataset", "test")}
+CODE: dict[str, dict[str, tuple[str, ...]]] = {  # the user's functions, and what they are called with
+    "model": {"factory": (), "train": ("stream", "seed"), "loss": ("model", "batch")},
+    "data": {"dataset": (), "test": ()},
+}
 FILES = {"model": ("weights",), "data": ("public_weights",), "deletion": ("file",), "calibration": ("proximity",)}
 
 

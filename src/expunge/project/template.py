@@ -14,6 +14,7 @@ factory = "my_project:model"    # model() → torch.nn.Module
 train = "my_project:train"      # train(stream, seed) → the trained module; all chance from the seed
 # loss = "my_project:loss"      # loss(model, batch) → scalar; default: cross-entropy of (inputs, labels)
 # weights = "model.safetensors" # the trained weights, if you have them; else they are trained
+# public = ["backbone.*"]       # frozen parameters and buffers that never saw the data
 
 [data]
 dataset = "my_project:dataset"  # dataset() → training samples by index
@@ -36,6 +37,7 @@ name = "$name"
 $source
 seed = 0                        # of the training run
 # device = "cpu"
+# threads = 2                   # of torch; default: its own choice
 # folder = "run"                # where every stage leaves its files, beside this one
 
 $tables
@@ -56,12 +58,18 @@ pairs = 10                      # n pairs support a failure probability of 1/(n+
 # safety_factor = 1.0
 # workers = 1                   # processes
 # threads = 1                   # per training run
+# every = 100                   # of a workload: steps between two looks at the gap, for its trajectory
 # proximity = "proximity.json"  # a calibration made before, instead of pairs
+
+# [clean]                       # training on retained data before the noise: the gap that counts is the one after it
+# steps = 60
+# optimizer = "lbfgs"           # sgd, adam, adamw, lbfgs (a step is then an iteration)
+# lr = 1.0
 
 [mechanism]                     # the noisy steps
 # design = "Permutation"        # Whole, RandomRotation, FastRotation, Permutation, LayerCycle, HeadBody
 # blocks = 4
-clip = 1.0                      # gradient clip of the whole vector; 0: noise without gradient steps
+clip = 1.0                      # gradient clip of the whole vector, or a list, one for each block; 0: no gradient steps
 step_size = 0.01
 weight_decay = 10.0             # step_size × weight_decay below 1
 steps = 1                       # per block, or "best"

@@ -9,16 +9,19 @@ from .calibrate import PROXIMITY
 if TYPE_CHECKING:
     from ..stage import Work
 
-PLAN = "plan.json"
+PLAN, LEDGER = "plan.json", "ledger.json"
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """[mechanism]. The noisy steps: on which blocks, how many, how large. clip = 0 takes no gradient step."""
+    """[mechanism]. The noisy steps: on which blocks, how many, how large. clip = 0 takes no gradient step.
+
+    `clip` is C₁ of the whole parameter vector, or a list with one for each block.
+    """
 
     design: Literal["Whole", "RandomRotation", "FastRotation", "Permutation", "LayerCycle", "HeadBody"] = "Permutation"
     blocks: int = 4
-    clip: float = 0.0
+    clip: float | tuple[float, ...] = 0.0
     step_size: float = 1.0
     weight_decay: float = 0.0
     steps: int | Literal["best"] = 1
@@ -27,8 +30,10 @@ class Mechanism:
         whole("blocks", self.blocks)
         if self.steps != "best":
             whole("steps", self.steps)
-        for name in ("clip", "step_size", "weight_decay"):
+        for name in ("step_size", "weight_decay"):
             number(name, getattr(self, name), least=0.0)
+        for clip in self.clip if isinstance(self.clip, tuple) else (self.clip,):
+            number("clip", clip, least=0.0)
 
     def make_design(self) -> Any:
         """The block design."""
@@ -39,9 +44,9 @@ class Mechanism:
 
 
 def plan(work: "Work") -> str:
-    """Leaves the plan."""
+    """Leaves the plan, and what of it costs privacy as a ledger of its own."""
     from ... import api
-    from ...accounting.ledger import read_proximity
+    from ...accounting.ledger import read_proximity, to_json
 
     mechanism, target = work.project.mechanism, work.project.target
     made = api.plan(
@@ -57,6 +62,7 @@ def plan(work: "Work") -> str:
         steps=mechanism.steps,
     )
     work.write(PLAN, made.to_json() + "\n")
+    work.write(LEDGER, to_json(made.blocks) + "\n")
     steps = sum(len(block.steps) for block in made.blocks)
     sigma = max(step.sigma for block in made.blocks for step in block.steps)
     return f"{steps} noisy steps in {len(made.blocks)} blocks, sigma {sigma:.4g}"
