@@ -44,8 +44,9 @@ def calibrate(
 ) -> Calibration:
     """Measure the proximity of trained and retrained models by coupled pairs (`expunge.calibration.calibrate` has it all).
 
-    With a clean phase or a keep-space, `loss`, `loader(stream, seed)` and `public` are those of the later run, and the gap is
-    measured where its noise will enter: after the phase, inside the space. The stream then holds the retained samples alone.
+    With a clean phase or a keep-space, `loss`, `loader(stream, seed)` and `public` are those of the later run, and the gap
+    is measured where its noise will enter: after the phase, inside the space. The stream then holds the retained samples
+    alone.
     """
     keep = design if isinstance(design, subspaces.KeepSpace) else None
     if (clean is not None or keep is not None) and (loss is None or loader is None):

@@ -1,5 +1,6 @@
 """Every command reads a project's file, and its --help is enough to use it."""
 
+import dataclasses
 import importlib
 import inspect
 import json
@@ -9,6 +10,7 @@ import pytest
 
 from expunge.cli import of_project
 from expunge.cli.commands import COMMANDS, READERS, STAGES
+from expunge.cli.keep import Keep
 
 PROJECT = """
 [project]
@@ -89,5 +91,12 @@ def test_help_shows_an_example_and_says_what_every_option_is(expunge, name):
     assert code == 0
     assert f"Example: expunge {name}" in re.sub(r"\s+", " ", out)
     function = getattr(importlib.import_module(f"expunge.cli.{name}"), name)
-    documented = re.findall(r"^    (\w+)\n        \S", function.__doc__, re.MULTILINE)
-    assert documented == list(inspect.signature(function).parameters)
+    parameters = inspect.signature(function).parameters
+    groups = {name: found.annotation for name, found in parameters.items() if "Keep" in str(found.annotation)}
+    assert _documented(function) == [one for one in parameters if one not in groups]
+    if groups:
+        assert _documented(Keep) == [field.name for field in dataclasses.fields(Keep)]
+
+
+def _documented(described):
+    return re.findall(r"^    (\w+)\n        \S", described.__doc__, re.MULTILINE)

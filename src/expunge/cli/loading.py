@@ -39,6 +39,7 @@ TAKES = {
     "deletion": ("dataset", "seed"),
     "clean-loader": ("stream", "seed"),
     "clean-loss": ("model", "batch"),
+    "reference": (),
 }
 OURS = str(Path(__file__).parents[1])
 DesignName = Literal[
