@@ -189,9 +189,10 @@ def _origin(document: Document, data: str) -> str:
     changes = f"; changed: {document['changes']}" if document.get("changes") else ""
     link = f" [The numbers]({data})." if data else ""
     rows = [row for panel in document.get("panels", ()) for line in panel["lines"] for row in line["rows"]]
-    worked = f"{sum(row.get('seconds', 0.0) for row in rows):.0f} s of methods, " if rows else ""
+    worked = (
+        f"{sum(row.get('seconds', 0.0) for row in rows):.0f} s of methods (some from earlier calls), " if rows else ""
+    )
     return (
         f"*Measured at scale {document['scale']}{changes}; {seeds}{where}, torch {machine['torch']}, "
-        f"{worked}this call {document['seconds']:.0f} s (what was run before is not run again), "
-        f"{document['created'][:10]}, commit {document.get('commit', 'unknown')}. Command: `{document['command']}`.*{link}"
+        f"{worked}{document['seconds']:.0f} s of this call, {document['created'][:10]}, commit {document.get('commit', 'unknown')}. Command: `{document['command']}`.*{link}"
     )
