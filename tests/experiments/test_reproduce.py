@@ -117,6 +117,18 @@ def test_some_panels_alone_can_be_run_and_the_page_names_the_others(folder):
             reproduce(find(name), Place(folder=folder, panels=("ε = 61",)))
 
 
+def test_the_overview_tells_what_was_run_and_what_was_not(folder):
+    documents = [reproduce(find(name), Place(folder=folder, scale="smoke")) for name in ("mnist-class5", "budget")]
+    text = paper.overview(documents, {name: experiment.title for name, experiment in EXPERIMENTS.items()})
+    for document in documents:
+        assert f"## [{document['title']}]({document['name']}.md)" in text
+    assert "Block-wise NFT, k = 4 88.06" in text  # the paper's
+    assert "| mnist-class5, ε = 75 | 1.684 | 0.5244 | 0.4998 | 75 | 69.59 |" in text
+    missing = text.rpartition("Not run: ")[2]
+    assert "`mnist-best`" in missing
+    assert "`mnist-class5`" not in missing
+
+
 def test_an_unknown_experiment_is_refused_in_words():
     with pytest.raises(ConfigError, match="reproduce --list"):
         find("mnist-random11")

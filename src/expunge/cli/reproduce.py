@@ -20,6 +20,7 @@ def reproduce(
     /,
     *,
     list: bool = False,
+    overview: bool = False,
     scale: Literal["smoke", "laptop", "paper"] = "laptop",
     seeds: WholeNumber | None = None,
     panel: list[str] | None = None,
@@ -42,6 +43,8 @@ def reproduce(
         Of the experiment; `--list` shows them.
     list
         Show every experiment.
+    overview
+        Write one page, overview.md, on all the experiments whose numbers lie in --output.
     scale
         "laptop" finishes on two cores; "paper" is the paper's own; "smoke" is a test of seconds on digits.
     seeds
@@ -72,6 +75,9 @@ def reproduce(
     from ..experiments import recipes
     from ..experiments.reproduce import Place, reproduce
 
+    if overview:
+        print_facts([("page", str(_overview(output, recipes.EXPERIMENTS)))])
+        return
     if list or not name:
         _show_list(recipes.EXPERIMENTS, json)
         return
@@ -96,6 +102,16 @@ def _show_list(experiments: dict[str, Any], json: bool) -> None:
         print_json({"schema": "expunge.experiments/1", "experiments": {n: e.title for n, e in experiments.items()}})
         return
     print_table(("name", "what", "in the paper"), [(name, e.title, e.source) for name, e in experiments.items()])
+
+
+def _overview(folder: Path, experiments: dict[str, Any]) -> Path:
+    from ..report import paper
+
+    files = {name: folder / f"{name}.json" for name in experiments}
+    documents = [json_text.loads(file.read_text(encoding="utf-8")) for file in files.values() if file.exists()]
+    place = folder / "overview.md"
+    place.write_text(paper.overview(documents, {n: e.title for n, e in experiments.items()}), encoding="utf-8")
+    return place
 
 
 def _changes(texts: list[str]) -> dict[str, Any]:

@@ -92,12 +92,12 @@ def _blocks(panel: Mapping[str, Any]) -> list[str]:
 
 def _fate(panel: Mapping[str, Any], wanted: Callable[[Mapping[str, Any]], bool]) -> str:
     """Of the best such line."""
-    best = _best(panel, wanted)
-    if best is None:
+    found = best(panel, wanted)
+    if found is None:
         return ""
-    rows = next(line["rows"] for line in panel["lines"] if wanted(line) and line["label"] == best[0])
+    rows = next(line["rows"] for line in panel["lines"] if wanted(line) and line["label"] == found[0])
     lowest = spread(rows, "lowest")
-    return f"{best[0]} falls to {lowest.mean:.1f} % and ends at {best[1]:.1f} %" if lowest else ""
+    return f"{found[0]} falls to {lowest.mean:.1f} % and ends at {found[1]:.1f} %" if lowest else ""
 
 
 def _of(method: str, ours: bool) -> Callable[[Mapping[str, Any]], bool]:
@@ -105,9 +105,9 @@ def _of(method: str, ours: bool) -> Callable[[Mapping[str, Any]], bool]:
 
 
 def _worth(panel: Mapping[str, Any]) -> list[str]:
-    certified = _best(panel, lambda line: line["kind"] == "certified")
-    scratch = _best(panel, lambda line: line["method"] == "from_public")
-    exact = _best(panel, lambda line: line["method"] == "retrain")
+    certified = best(panel, lambda line: line["kind"] == "certified")
+    scratch = best(panel, lambda line: line["method"] == "from_public")
+    exact = best(panel, lambda line: line["method"] == "retrain")
     if certified is None or scratch is None:
         return []
     (name, ours), (rival, theirs) = certified, scratch
@@ -119,7 +119,8 @@ def _worth(panel: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _best(panel: Mapping[str, Any], wanted: Callable[[Mapping[str, Any]], bool]) -> tuple[str, float] | None:
+def best(panel: Mapping[str, Any], wanted: Callable[[Mapping[str, Any]], bool]) -> tuple[str, float] | None:
+    """The line that ends best, of those that are wanted."""
     found = [
         (line["label"], value.mean)
         for line in panel["lines"]
@@ -188,9 +189,10 @@ def _origin(document: Document, data: str) -> str:
     changes = f"; changed: {document['changes']}" if document.get("changes") else ""
     link = f" [The numbers]({data})." if data else ""
     rows = [row for panel in document.get("panels", ()) for line in panel["lines"] for row in line["rows"]]
-    worked = f"{sum(row.get('seconds', 0.0) for row in rows):.0f} s of methods, " if rows else ""
+    worked = (
+        f"{sum(row.get('seconds', 0.0) for row in rows):.0f} s of methods (some from earlier calls), " if rows else ""
+    )
     return (
         f"*Measured at scale {document['scale']}{changes}; {seeds}{where}, torch {machine['torch']}, "
-        f"{worked}this call {document['seconds']:.0f} s (what was run before is not run again), "
-        f"{document['created'][:10]}, commit {document.get('commit', 'unknown')}. Command: `{document['command']}`.*{link}"
+        f"{worked}{document['seconds']:.0f} s of this call, {document['created'][:10]}, commit {document.get('commit', 'unknown')}. Command: `{document['command']}`.*{link}"
     )
