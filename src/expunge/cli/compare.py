@@ -100,7 +100,7 @@ def compare(
     output
         Where the comparison goes (JSON).
     brief
-        Leave out of it what only figures show (curves of attacks and of accuracy): a tenth of the size.
+        Leave out of it what only figures show (curves of attacks and of accuracy).
     csv
         Also as a table: a line for each method and seed.
     markdown
