@@ -22,8 +22,11 @@ from expunge.experiments import (
     write_csv,
 )
 from expunge.experiments.case import open_view
+from expunge.experiments.meter import silent
 from expunge.experiments.settings import SETTINGS, build
+from expunge.experiments.store import Store
 from expunge.experiments.trained import training_task
+from expunge.experiments.work import run_each
 from expunge.methods import METHODS
 from expunge.report.words import label
 from expunge.unlearning import FineTune
@@ -113,6 +116,27 @@ def test_finished_cells_are_not_run_again_and_changed_ones_are(kept, monkeypatch
     assert ran == ["nft", "fine_tune"]
     compare(request(epsilon=20.0, settings=changed), folder)
     assert ran[2:] == ["output_perturbation", "nft"]
+
+
+def test_a_cell_that_was_audited_with_fewer_models_is_run_again(tmp_path):
+    few = {"methods": ("fine_tune",), "without": ALWAYS, "changes": {"epochs": 1}}
+    models = [compare(request(**few, shadows=n), tmp_path)["rows"][0]["audit"]["mia"]["lira"]["models"] for n in (0, 2)]
+    assert models == [1, 3]
+
+
+def test_seeds_in_two_processes_are_those_of_one(tmp_path):
+    chosen = request(methods=("fine_tune",), without=ALWAYS, seeds=(0, 1), changes={"epochs": 1}, shadows=0)
+    alone = compare(chosen, tmp_path)["rows"]
+    for file in tmp_path.glob("fine_tune-*.json"):
+        file.unlink()
+    cells = [
+        (chosen, Store(tmp_path, chosen.describe()), build(chosen, s)["fine_tune"], s, "fine_tune") for s in (0, 1)
+    ]
+    beside = run_each(cell.run_cell, cells, "methods", workers=2, ray=None, progress=silent)
+    for one, other in zip(alone, sorted(beside, key=lambda row: row["seed"]), strict=True):
+        apart = [row["audit"]["to_retrained"]["weights"] for row in (one, other)]
+        assert apart[0] == pytest.approx(apart[1], rel=1e-3)
+        assert (one["seed"], one["steps"]) == (other["seed"], other["steps"])
 
 
 def test_the_same_request_gives_the_same_numbers(kept, tmp_path):
