@@ -12,7 +12,7 @@ SETTINGS = ("--set", "fine_tune.steps=5", "--set", "output_perturbation.fine_tun
 
 
 def test_it_compares_and_writes_what_it_says(expunge, tmp_path):
-    output, table = tmp_path / "c.json", tmp_path / "c.csv"
+    output, table, page, text = (tmp_path / f"c.{kind}" for kind in ("json", "csv", "html", "md"))
     words = (*QUICK, *SETTINGS, "--seeds", "2", "--simulate", "--shadows", "0", "--output", str(output))
     code, out, err = expunge(*words, "--csv", table, "--json")
     assert (code, err) == (0, "")
@@ -25,8 +25,15 @@ def test_it_compares_and_writes_what_it_says(expunge, tmp_path):
     assert {row["steps"] for row in answer["rows"] if row["method"] == "fine_tune"} == {5}
     with table.open() as file:
         assert [line["method"] for line in csv.DictReader(file)] == [name for name, _ in kinds]
-    code, out, err = expunge(*words)  # the cells are there: only the table is made
+    more = ("--fewer", "fine_tune=1", "--brief", "--markdown", text, "--report", page)
+    code, out, err = expunge(*words, *more)  # the cells are there: only the table is made
     assert (code, err) == (0, "")
+    assert "fine_tune (1 of 2 seeds)" in out
+    assert "…" not in out.replace("UA … MIA", "")
+    assert [row["seed"] for row in json.loads(output.read_text())["rows"]] == [0, 1, 0, 1, 0]
+    assert all("curve" not in row for row in json.loads(output.read_text())["rows"])
+    assert "| fine_tune (1 of 2 seeds) | empirical |" in text.read_text()
+    assert page.read_text().lstrip().startswith("<!doctype html>")
     for told in ("output_perturbation", "certified", "±", "random", "UA", "(before)"):
         assert told in out
     assert max(map(len, out.splitlines())) > 100  # nothing is cut, however narrow the terminal
@@ -39,6 +46,9 @@ def test_it_compares_and_writes_what_it_says(expunge, tmp_path):
         (("--deletion", "class:12"), "removes nothing: label 12"),
         (("--deletion", "half"), "file:… or package.module:function; got 'half'"),
         (("--deletion", "random:2"), "fraction must be a number above 0 and below 1"),
+        (("--fewer", "salun"), "--fewer must be METHOD=NUMBER, such as amun=3; got 'salun'"),
+        (("--fewer", "salun=9"), "salun can have 1 to 1 of the 1 seeds; got 9"),
+        (("--report", "/nowhere/c.html"), "there is no folder /nowhere"),
         (("--set", "salun"), "--set must be METHOD.FIELD=VALUE, such as salun.lr=0.1; got 'salun'"),
         (("--set", "salun.lrr=1"), "salun cannot be set so"),
         (("--set", "salun.lr=-1", "--methods", "salun"), "lr must be a finite number, above 0"),

@@ -6,13 +6,29 @@ import json
 import pytest
 import torch
 
-from expunge import experiments
+from expunge import experiments, report
 from expunge.errors import ConfigError, DataError
-from expunge.experiments import ALWAYS, Request, cell, compare, settings_of, summarise, write_csv
+from expunge.experiments import (
+    ALWAYS,
+    Request,
+    brief,
+    cell,
+    compare,
+    markdown,
+    results,
+    settings_of,
+    summarise,
+    table,
+    write_csv,
+)
 from expunge.experiments.case import open_view
+from expunge.experiments.meter import silent
 from expunge.experiments.settings import SETTINGS, build
+from expunge.experiments.store import Store
 from expunge.experiments.trained import training_task
+from expunge.experiments.work import run_each
 from expunge.methods import METHODS
+from expunge.report.words import label
 from expunge.unlearning import FineTune
 from expunge.workloads import RECIPES, ClassDeletion, RandomDeletion
 
@@ -102,6 +118,27 @@ def test_finished_cells_are_not_run_again_and_changed_ones_are(kept, monkeypatch
     assert ran[2:] == ["output_perturbation", "nft"]
 
 
+def test_a_cell_that_was_audited_with_fewer_models_is_run_again(tmp_path):
+    few = {"methods": ("fine_tune",), "without": ALWAYS, "changes": {"epochs": 1}}
+    models = [compare(request(**few, shadows=n), tmp_path)["rows"][0]["audit"]["mia"]["lira"]["models"] for n in (0, 2)]
+    assert models == [1, 3]
+
+
+def test_seeds_in_two_processes_are_those_of_one(tmp_path):
+    chosen = request(methods=("fine_tune",), without=ALWAYS, seeds=(0, 1), changes={"epochs": 1}, shadows=0)
+    alone = compare(chosen, tmp_path)["rows"]
+    for file in tmp_path.glob("fine_tune-*.json"):
+        file.unlink()
+    cells = [
+        (chosen, Store(tmp_path, chosen.describe()), build(chosen, s)["fine_tune"], s, "fine_tune") for s in (0, 1)
+    ]
+    beside = run_each(cell.run_cell, cells, "methods", workers=2, ray=None, progress=silent)
+    for one, other in zip(alone, sorted(beside, key=lambda row: row["seed"]), strict=True):
+        apart = [row["audit"]["to_retrained"]["weights"] for row in (one, other)]
+        assert apart[0] == pytest.approx(apart[1], rel=1e-3)
+        assert (one["seed"], one["steps"]) == (other["seed"], other["steps"])
+
+
 def test_the_same_request_gives_the_same_numbers(kept, tmp_path):
     def plain(document):
         times = ("seconds", "relative_seconds", "details")
@@ -157,14 +194,15 @@ def test_calibration_has_seeds_and_deletions_of_its_own(tmp_path):
     assert not {pair["seed"] for pair in written["pairs"]} & {0, 1, 2, 3, 4}
 
 
-def test_means_deviations_and_gaps_by_hand(tmp_path):
-    def row(method, kind, seed, ua, epsilon=None):
-        guarantee = None if epsilon is None else {"epsilon": epsilon}
-        accuracy = {"retain": 0.9, "test": 0.8, "test_retained_classes": None}
-        audit = {"ua": ua, "accuracy": accuracy, "mia": {"svc_confidence": {"efficacy": 0.5}}}
-        common = {"method": method, "kind": kind, "seed": seed, "guarantee": guarantee}
-        return {**common, "seconds": 2.0, "relative_steps": 0.5, "audit": audit}
+def row(method, kind, seed, ua, epsilon=None):
+    guarantee = None if epsilon is None else {"epsilon": epsilon}
+    accuracy = {"retain": 0.9, "test": 0.8, "test_retained_classes": None}
+    audit = {"ua": ua, "accuracy": accuracy, "mia": {"svc_confidence": {"efficacy": 0.5, "roc": [[0.0, 0.0]]}}}
+    common = {"method": method, "kind": kind, "seed": seed, "guarantee": guarantee}
+    return {**common, "seconds": 2.0, "relative_steps": 0.5, "audit": audit}
 
+
+def test_means_deviations_and_gaps_by_hand(tmp_path):
     rows = [row("retrain", "exact", s, ua) for s, ua in ((0, 0.2), (1, 0.4))]
     rows += [row("nft", "certified", s, ua, e) for s, ua, e in ((0, 0.5, 9.0), (1, 0.9, 10.0))]
     document = {"rows": rows, "originals": [{"seed": 0, "seconds": 1.0, "audit": rows[0]["audit"]}]}
@@ -182,6 +220,61 @@ def test_means_deviations_and_gaps_by_hand(tmp_path):
         lines = list(csv.DictReader(file))
     assert [line["UA"] for line in lines] == ["0.2", "0.4", "0.5", "0.9"]
     assert lines[2]["epsilon"] == "9.0"
+
+
+def test_a_method_with_fewer_seeds_is_held_against_retraining_with_the_same(tmp_path):
+    rows = [row("retrain", "exact", s, ua) for s, ua in ((0, 0.2), (1, 0.4), (2, 0.9))]
+    rows += [row("amun", "empirical", 0, 0.25), row("nft", "certified", 0, 0.25, 9.0)]
+    rows += [{**row("nft", "certified", 1, 0.0), "audit": None, "failed": "it diverged"}]
+    originals = [{"seed": 0, "seconds": 1.0, "audit": rows[0]["audit"]}]
+    place = {"gpu": None, "processor": "an abacus", "threads": 1, "torch": "2"}
+    head = {"workload": "digits-mlp", "scale": "laptop", "deletion": {"kind": "class", "label": 5}, "seeds": [0, 1, 2]}
+    target = {"epsilon": 10.0, "delta": 1e-5, "accountant": "gaussian"}
+    document = {**head, "machine": place, "target": target, "command": "expunge compare", "created": "2026-01-02T03:04"}
+    document |= {"rows": rows, "originals": originals}
+    _, _, amun, nft = summarise(document)
+    assert amun.columns["UA"].gap == pytest.approx(0.05)
+    assert nft.columns["UA"].gap == pytest.approx(0.05)  # of the seed that ended well
+    titles, (_, retrain, *rest) = table(document)
+    assert titles[:4] == ["method", "kind", "ε", "UA"]
+    assert retrain[3] == "50.0 ± 36.1 (+0.0)"
+    assert [cells[0] for cells in rest] == ["amun (1 of 3 seeds)", "nft (1 failed, 2 of 3 seeds)"]
+    assert [cells[3] for cells in rest] == ["25.0 (+5.0)"] * 2
+    text = markdown(document)
+    assert text.splitlines()[0] == f"| {' | '.join(titles)} |"
+    assert len({line.count("|") for line in text.splitlines()[: 2 + 4]}) == 1
+    assert "an abacus, 1 threads, torch 2; 2026-01-02" in text
+    assert "class 5, seeds 0, 1, 2; certified at ε = 10, δ = 1e-05" in text
+
+
+def test_slow_methods_may_have_fewer_seeds():
+    chosen = request(seeds=(4, 5, 6), fewer={"nft": 2})
+    assert chosen.seeds_of("nft") == (4, 5)
+    assert chosen.seeds_of("fine_tune") == (4, 5, 6)
+
+
+def test_a_brief_row_lacks_curves_and_nothing_else(kept):
+    document, _ = kept
+    full = next(row for row in document["rows"] if row["method"] == "nft")
+    short = brief(full)
+    assert full.keys() - short.keys() == {"curve"}
+    assert full["details"].keys() - short["details"].keys() == {"noise"}
+    for name, attack in full["audit"]["mia"].items():
+        assert short["audit"]["mia"][name] == {key: value for key, value in attack.items() if key != "roc"}
+    assert brief(full, curve=True)["curve"] == full["curve"]
+    assert len(json.dumps(short)) < len(json.dumps(full)) / 2
+    shortened = {**document, "rows": [brief(row) for row in document["rows"]]}
+    assert summarise(shortened) == summarise(document)
+
+
+def test_a_comparison_makes_a_page_that_claims_no_certificate(kept):
+    document, _ = kept
+    found = report.from_dict(json.loads(json.dumps(results(request(), document))))
+    assert found.asked.deletion.removed == int((open_view(request()).labels == 5).sum())
+    assert report.statement(found).state == "none"
+    assert "releases no model" in report.statement(found).plain
+    page = report.render(found)
+    assert all(label(row["method"]) in page for row in document["rows"])
 
 
 def test_every_workload_has_settings_that_build():
@@ -206,6 +299,9 @@ def test_training_from_the_public_initialisation_takes_as_many_steps_as_the_cert
         ({"methods": ("magic",)}, "there is no method 'magic'; they are retrain, from_public"),
         ({"without": ("magic",)}, "there is no method 'magic'"),
         ({"settings": {"magic": {}}}, "there is no method 'magic'"),
+        ({"fewer": {"magic": 1}}, "there is no method 'magic'"),
+        ({"fewer": {"nft": 2}}, "nft can have 1 to 1 of the 1 seeds; got 2"),
+        ({"fewer": {"nft": 0}}, "nft can have 1 to 1 of the 1 seeds; got 0"),
         ({"seeds": ()}, "seeds must be one or more"),
         ({"seeds": (1, 1)}, "seeds must be one or more, each once"),
         ({"epsilon": 0.0}, "epsilon must be a finite number, above 0"),

@@ -100,7 +100,7 @@ def compare(
     output
         Where the comparison goes (JSON).
     brief
-        Leave out of it what only figures show (curves of attacks and of accuracy): a tenth of the size.
+        Leave out of it what only figures show (curves of attacks and of accuracy).
     csv
         Also as a table: a line for each method and seed.
     markdown
@@ -229,7 +229,10 @@ def _show(document: dict[str, Any], files: list[Path]) -> None:
     print_facts(
         [
             ("", ""),
-            ("UA … MIA", "percent, mean ± standard deviation over seeds (and the gap to retraining with the same seeds)"),
+            (
+                "UA … MIA",
+                "percent, mean ± standard deviation over seeds (and the gap to retraining with the same seeds)",
+            ),
             ("LiRA", "AUC against retrained models: 0.5 is forgotten"),
             ("RTE, steps", "time and steps, relative to retraining"),
             ("deletion", f"{document['deletion']}, seeds {document['seeds']}"),

@@ -17,12 +17,12 @@ CURVE_SAMPLES = 1000
 
 
 def run_cell(case: Case, store: Store, method: Method, seed: int, name: str) -> dict[str, Any]:
-    """The cell's row: from its file, where it was run with the same settings; otherwise it is run now."""
+    """The cell's row: from its file, where it was run and audited in the same way; otherwise it is run now."""
     row = store.read(f"{name}-{seed}")
-    if row is None or row["settings"] != method.describe():
-        row = (_retrained if method.name == Retrain.name else _run)(case, store, method, seed)
-        store.keep(f"{name}-{seed}", row)
-    return row
+    if row is not None and row["settings"] == method.describe() and row.get("shadows", case.shadows) == case.shadows:
+        return row
+    run = _retrained if method.name == Retrain.name else _run
+    return store.keep(f"{name}-{seed}", {**run(case, store, method, seed), "shadows": case.shadows})
 
 
 def _run(case: Case, store: Store, method: Method, seed: int) -> dict[str, Any]:

@@ -21,13 +21,17 @@ def markdown(document: dict[str, Any]) -> str:
     titles, rows = table(document)
     rules = ["---", "---", *["--:"] * (len(titles) - 2)]
     text = "\n".join(f"| {' | '.join(row)} |" for row in (titles, rules, *rows))
-    place, target = document["machine"], document["target"]
+    return f"{text}\n\n{_origin(document)}\n"
+
+
+def _origin(document: dict[str, Any]) -> str:
+    """Command, request, promise, machine and day, in a line."""
+    target, place = document["target"], document["machine"]
+    seeds = ", ".join(map(str, document["seeds"]))
     return (
-        f"{text}\n\n"
         f"`{document['command']}`: {document['workload']} ({document['scale']}), {_words(document['deletion'])}, "
-        f"seeds {', '.join(map(str, document['seeds']))}; certified at ε = {target['epsilon']:g}, δ = {target['delta']:g} "
-        f"({target['accountant']}). {place['gpu'] or place['processor']}, {place['threads']} threads, torch {place['torch']}; "
-        f"{document['created'][:10]}.\n"
+        f"seeds {seeds}; certified at ε = {target['epsilon']:g}, δ = {target['delta']:g} ({target['accountant']}). "
+        f"{place['gpu'] or place['processor']}, {place['threads']} threads, torch {place['torch']}; {document['created'][:10]}."
     )
 
 
@@ -52,7 +56,7 @@ def _cell(title: str, line: Line) -> str:
     text = f"{scale * spread.mean:.{digits}f}"
     if spread.deviation is not None:
         text += f" ± {scale * spread.deviation:.{digits}f}"
-    return text if spread.gap is None else f"{text} ({scale * spread.gap:+.{digits}f})"
+    return text if spread.gap is None else f"{text} ({round(scale * spread.gap, digits) + 0.0:+.{digits}f})"  # no −0.0
 
 
 def _words(deletion: dict[str, Any]) -> str:
