@@ -50,7 +50,7 @@ def measure(opened: Workload, base: torch.nn.Module, name: str, pair: int) -> di
     for steps in PHASES:
         pieces, started = (copy.deepcopy(base), copy.deepcopy(twin)), time.monotonic()
         for model in pieces:
-            recipe = clean_phase(steps, "lbfgs", 1.0)
+            recipe = clean_phase(steps, "lbfgs", None)
             train_clean(model, opened.loader(opened.stream(stays)), opened.loss, recipe, seed=0)
         label = f"after {steps} iterations"
         found["gap"][label] = gap(pieces[1], full_state(pieces[0]))["total"]
@@ -64,7 +64,7 @@ def main() -> None:
     for name in ("--data-dir", "--weights"):
         parser.add_argument(name, required=True)
     parser.add_argument("--pairs", type=int, default=1)
-    parser.add_argument("--l2", type=float, default=1e-4)
+    parser.add_argument("--l2", type=float, default=1e-3)
     chosen = parser.parse_args()
     opened = open_workload("cifar10-head", data_dir=chosen.data_dir, weights=chosen.weights, l2=chosen.l2)
     started = time.monotonic()

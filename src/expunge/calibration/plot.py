@@ -26,7 +26,7 @@ def plot_trajectory(calibration: Calibration, path: str | Path) -> None:
     _gaps(panels[0], pairs, steps)
     if told:
         _accuracies(panels[1], pairs, steps)
-    panels[-1].set(xlabel="training step", xlim=(0, max(steps)))
+    panels[-1].set(xlabel="training step", xlim=(0, 1.02 * max(steps)))  # room for the last point
     for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)

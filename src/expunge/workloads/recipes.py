@@ -98,7 +98,7 @@ _VIT: dict[str, Any] = {
 }  # fmt: skip
 _HEAD: dict[str, Any] = {
     "workload": "cifar10-head", "dataset": "cifar10", "model": "linear_head", "optimizer": "lbfgs", "lr": 1.0,
-    "l2": 1e-4, "batch_size": None, "source": "ours: no such workload in the paper",
+    "l2": 1e-3, "batch_size": None, "source": "ours: no such workload in the paper",
 }  # fmt: skip
 _DIGITS: dict[str, Any] = {
     "workload": "digits-mlp", "dataset": "digits", "model": "digits_mlp", "optimizer": "sgd", "lr": 0.05,
