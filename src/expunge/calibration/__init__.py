@@ -2,6 +2,7 @@
 
 from .calibrate import calibrate
 from .coupling import Deletion, Stream, base_stream, retained_stream
+from .curvature import curvature
 from .pair import Train
 from .plot import plot_trajectory
 from .result import Calibration
@@ -14,6 +15,7 @@ __all__ = [
     "Train",
     "base_stream",
     "calibrate",
+    "curvature",
     "plot_trajectory",
     "regularized_head",
     "retained_stream",
