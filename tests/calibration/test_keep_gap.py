@@ -9,9 +9,9 @@ from runs import Points, loader, loss, train
 from torch import nn
 
 import expunge
-from expunge import Core, FineTune, Permutation, Proximity, RandomDeletion, Reference
+from expunge import Core, Custom, FineTune, Permutation, Proximity, RandomDeletion, Reference
 from expunge.accounting.ledger import read_proximity
-from expunge.calibration import Calibration, base_stream, retained_stream
+from expunge.calibration import Calibration, base_stream, curvature, retained_stream
 from expunge.calibration.coupling import Stream, chance, retained
 from expunge.errors import ConfigError, ProximityError
 from expunge.unlearning import find_bases
@@ -142,3 +142,27 @@ def test_known_gaps_share_out_the_noise_and_weights_shift_it():
     assert sigmas[1][1] > sigmas[0][1]
     with pytest.raises(ConfigError, match="weights"):
         expunge.plan(fresh(), blocks=Permutation(2), proximity=1.0, weights=[1.0, 1.0], **settings)
+
+
+class Bowl(nn.Module):
+    """A loss of curvature 1 in its first half and 9 in its second."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Parameter(torch.ones(500)), nn.Parameter(torch.ones(500))
+
+
+def bowl(model, _):
+    return 0.5 * (model.first.square().sum() + 9 * model.second.square().sum())
+
+
+def test_curvature_is_that_of_a_bowl_and_leaves_the_model_as_it_was():
+    model, blocks = Bowl(), Custom(groups=[["first"], ["second"]])
+    partition = blocks.bind({name: parameter.shape for name, parameter in model.named_parameters()})
+    found = curvature(model, bowl, [None], partition, scale=10.0, draws=8)
+    assert found == pytest.approx([0.5, 4.5], rel=0.1)
+    assert bool((model.first == 1).all() and (model.second == 1).all())
+    with pytest.raises(ConfigError, match="in no block"):
+        curvature(model, lambda *arguments: -bowl(*arguments), [None], partition, scale=10.0)
+    with pytest.raises(ConfigError, match="one batch"):
+        curvature(model, bowl, [], partition, scale=10.0)

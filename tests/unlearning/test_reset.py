@@ -12,6 +12,7 @@ import torch
 
 import expunge
 from expunge import Core, Factor, FineTune, Head, Proximity, Reference
+from expunge.certificate.document import Certificate, sealed
 from expunge.errors import ConfigError, CoverageError, ProximityError
 from expunge.unlearning import find_bases
 
@@ -106,17 +107,23 @@ def test_the_kept_part_is_the_models_and_the_rest_may_be_where_the_run_ended():
             assert torch.allclose(piece.project(now.detach()), piece.project(was), atol=1e-4)
 
 
+def wide():
+    return torch.nn.Sequential(torch.nn.Linear(60, 50), torch.nn.ReLU(), torch.nn.Linear(50, 3))
+
+
 def test_noise_in_the_core_has_its_variance():
-    space, start, noise = SPACES[0], trained(), []
-    partition, sigma = blocks_of(space), rig.plan(start, space, **STILL).blocks[0].steps[0].sigma
-    for seed in range(40):
-        model = trained()
-        reset(model, space, simulate=seed)
-        for index, (now, was) in enumerate(zip(model.parameters(), start.parameters(), strict=True)):
-            moved = now.detach() - was.detach()
+    torch.manual_seed(0)
+    start, loader = wide(), rig.batches(features=60)
+    space = Core(20, reference=Reference(wide, seed=1), bases=FineTune(2))
+    partition = find_bases(start, loader, rig.cross_entropy, space, seed=0)
+    sigma, noise = rig.plan(start, space, **STILL).blocks[0].steps[0].sigma, []
+    for seed in range(20):
+        model = copy.deepcopy(start)
+        reset(model, space, simulate=seed, loader=loader)
+        for index, moved in enumerate(differences(model, start)):
             noise += [piece.project(moved) / sigma for piece in partition.pieces_of(index, moved)]
     found = torch.cat(noise).double()
-    assert len(found) == 40 * sum(partition.dimensions)
+    assert len(found) == 20 * (400 + 9)
     assert found.mean().item() == pytest.approx(0.0, abs=5 / math.sqrt(len(found)))
     assert found.square().mean().item() == pytest.approx(1.0, abs=5 * math.sqrt(2 / len(found)))
 
@@ -225,3 +232,28 @@ def test_the_bases_never_see_the_trained_weights():
     partition = blocks_of(SPACES[0])
     apart = [a.detach() - b.detach() for a, b in zip(*(model.parameters() for model in ends), strict=True)]
     assert outside(partition, apart) < 1e-5
+
+
+def forged(document, **changes):
+    """The document with these measurements of the reset, under a fingerprint that fits."""
+    run = {**document["run"], "reset": changes.get("reset", {**document["run"]["reset"], **changes})}
+    return Certificate(sealed({**document, "run": run}))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reset": None},
+        {"dimension": 0},
+        {"error": 2e-5},
+        {"error": float("inf")},
+        {"nearness": 501.0},
+        {"nearness": -1.0},
+    ],
+    ids=str,
+)
+def test_a_certificate_whose_reset_was_not_as_it_must_be_is_refused(changes):
+    document = reset(trained(), SPACES[0]).certificate
+    expunge.verify(Certificate(dict(document)), None)
+    with pytest.raises(expunge.ExpungeError):
+        expunge.verify(forged(document, **changes), None)

@@ -3,6 +3,7 @@
 from .belongs import refuse_other
 from .calibrate import calibrate
 from .coupling import Deletion, Stream, base_stream, retained_stream
+from .curvature import curvature
 from .pair import Train
 from .plot import plot_trajectory
 from .result import Calibration
@@ -15,6 +16,7 @@ __all__ = [
     "Train",
     "base_stream",
     "calibrate",
+    "curvature",
     "plot_trajectory",
     "refuse_other",
     "regularized_head",

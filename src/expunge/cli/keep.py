@@ -67,18 +67,20 @@ def design(name: loading.DesignName, blocks: int | None, keep: Keep) -> Any:
     """A block design by name, keep-spaces included; `blocks` by default 4, inside a keep-space 1."""
     if name not in KEEP_SPACES:
         return loading.design(name, 4 if blocks is None else blocks)
-    from .. import FineTune, Reference, subspaces
+    import expunge
+
+    from .. import subspaces
 
     if keep.reference is None and keep.reference_file is None:
         raise ConfigError(f"--design {name} resets to a public reference: name --reference or --reference-file.")
-    reference = Reference(
+    reference = expunge.Reference(
         None if keep.reference is None else loading.function("reference", keep.reference),
         keep.reference_seed,
         keep.reference_file,
         keep.reference_sha256,
         keep.reference_origin,
     )
-    run = None if keep.bases_steps is None else FineTune(keep.bases_steps, keep.bases_optimizer, keep.bases_lr)
+    run = None if keep.bases_steps is None else expunge.FineTune(keep.bases_steps, keep.bases_optimizer, keep.bases_lr)
     shared: dict[str, Any] = {
         "reference": reference,
         "bases": run,

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from .. import api
 from ..accounting import Accountant, Proximity
 from ..calibration import Calibration
-from ..subspaces import Design
+from ..subspaces import Design, KeepSpace
 from ..unlearning import FineTune, Loss
 from .settings import Described
 from .task import Kind, Task, Unlearned
@@ -60,7 +60,8 @@ class Certified(Described):
                 simulate=self.simulate,
                 progress=work.meter,
             )
-        recipes = [recipe.steps for recipe in (self.clean, self.fine_tune) if recipe is not None]
+        bases = blocks.bases if isinstance(blocks, KeepSpace) else None
+        recipes = [recipe.steps for recipe in (bases, self.clean, self.fine_tune) if recipe is not None]
         work.steps = sum(len(block.steps) for block in plan.blocks) + sum(recipes)
         work.samples = loss.samples
         noise = [{"dimension": block.dimension, "sigma": [step.sigma for step in block.steps]} for block in plan.blocks]
