@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from expunge import weights
 from expunge.errors import ConfigError, DataError
 from expunge.workloads import Backbone, Dataset, extract, features
 from expunge.workloads import vision as libraries
@@ -51,6 +52,25 @@ def test_a_second_time_they_come_from_disk(backbone, pictures, tmp_path, monkeyp
     assert torch.equal(first.inputs, again.inputs)
     assert first.sha256 == again.sha256
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[:-100], lambda content: b""])
+def test_a_damaged_cache_is_no_features(backbone, pictures, tmp_path, damage):
+    extract(backbone, pictures, cache=tmp_path)
+    (kept,) = tmp_path.iterdir()
+    kept.write_bytes(damage(kept.read_bytes()))
+    with pytest.raises(
+        DataError, match=r"features-.* is not a file of weights.*Delete it, and they are computed again"
+    ):
+        extract(backbone, pictures, cache=tmp_path)
+
+
+def test_another_file_in_the_caches_place_is_no_features(backbone, pictures, tmp_path):
+    extract(backbone, pictures, cache=tmp_path)
+    (kept,) = tmp_path.iterdir()
+    weights.save({"inputs": torch.zeros(8, 3)}, kept)
+    with pytest.raises(DataError, match="is no cache of features"):
+        extract(backbone, pictures, cache=tmp_path)
 
 
 def test_other_data_weights_or_preprocessing_are_other_features(backbone, pictures, small_weights, tmp_path):

@@ -99,9 +99,13 @@ def _key(backbone: Backbone, dataset: Dataset) -> str:
 
 
 def _kept(path: Path) -> dict[str, Tensor]:
-    found = weight_files.load(path)
+    again = "Delete it, and they are computed again."
+    try:
+        found = weight_files.load(path)
+    except DataError as error:
+        raise DataError(f"the kept features cannot be read: {error} {again}") from error
     if found.keys() != {"inputs", "test_inputs"}:
-        raise DataError(f"{path} is no cache of features. Delete it, and they are computed again.")
+        raise DataError(f"{path} is no cache of features. {again}")
     return found
 
 
