@@ -31,7 +31,8 @@ def _origin(document: dict[str, Any]) -> str:
     return (
         f"`{document['command']}`: {document['workload']} ({document['scale']}), {_words(document['deletion'])}, "
         f"seeds {seeds}; certified at ε = {target['epsilon']:g}, δ = {target['delta']:g} ({target['accountant']}). "
-        f"{place['gpu'] or place['processor']}, {place['threads']} threads, torch {place['torch']}; {document['created'][:10]}."
+        f"{place['gpu'] or place['processor']}, {place['threads']} threads, torch {place['torch']}; "
+        f"{document['created'][:10]}."
     )
 
 
