@@ -55,7 +55,8 @@ def _promise(answer: dict[str, Any]) -> list[tuple[str, str]]:
     if bound is not None:
         proved = f"epsilon >= {figure(bound['epsilon'])}; mu >= {figure(bound['mu'])}, so "
         proved += f"epsilon >= {figure(bound['epsilon_if_gaussian'])} if Gaussian"
-        lines.append(("runs prove", f"{proved} (confidence {bound['confidence']:g}, {sum(bound['runs']):,} runs)"))
+        terms = f"delta {bound['delta']:g}, confidence {bound['confidence']:g}, {sum(bound['runs']):,} runs"
+        lines.append(("runs prove", f"{proved} ({terms})"))
     return lines
 
 
