@@ -26,7 +26,7 @@ def test_the_gap_is_measured_after_the_clean_phase_that_the_run_begins_with(plac
     place.change('train = "toy:train"', 'train = "toy:train"\nloss = "toy:regularised"')
     place.run("audit")
     made = issued(place)
-    assert "LBFGS" in made["hops"][-1]["proximity"]["entry"]
+    assert '"optimizer": "lbfgs"' in made["hops"][-1]["proximity"]["entry"]
     pairs = json.loads((place.folder / "run" / "proximity.json").read_text())["pairs"]
     assert all(pair["gap"]["total"] < pair["gap_as_trained"]["total"] for pair in pairs)
     curve = json.loads((place.folder / "run" / "curve.json").read_text())["curve"]
