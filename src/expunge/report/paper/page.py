@@ -194,5 +194,6 @@ def _origin(document: Document, data: str) -> str:
     )
     return (
         f"*Measured at scale {document['scale']}{changes}; {seeds}{where}, torch {machine['torch']}, "
-        f"{worked}{document['seconds']:.0f} s of this call, {document['created'][:10]}, commit {document.get('commit', 'unknown')}. Command: `{document['command']}`.*{link}"
+        f"{worked}{document['seconds']:.0f} s of this call, {document['created'][:10]}, commit "
+        f"{document.get('commit', 'unknown')}. Command: `{document['command']}`.*{link}"
     )
