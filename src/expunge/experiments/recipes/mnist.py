@@ -81,7 +81,7 @@ def honest(
 ) -> tuple[Line, ...]:
     """What every comparison must show: output perturbation, as many steps from scratch, and retraining.
 
-    "SGD" is the paper's fine-tuning; `retrained` are its numbers for retraining. "Shrunk" is what `expunge compare` would do:
+    "SGD" is the paper's fine-tuning; `retrained` are its numbers for retraining. "Shrunk" is what `compare` does:
     weights and noise are multiplied by the same factor, down to the size of an initialisation.
     """
     target: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "proximity": gap}
