@@ -268,7 +268,7 @@ def _design_of(plan: planning.Plan, given: subspaces.Design | None) -> subspaces
     if isinstance(given, subspaces.Design) and given.describe() != json.loads(json.dumps(plan.design)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigError(
             f"design is not the one that the plan was made with: it is {json.dumps(given.describe()):.200}, and the plan's "
-            f"{json.dumps(plan.design):.200}."
+            f"{json.dumps(plan.design):.200}. Make the plan for this model and design."
         )
     return given
 
