@@ -293,9 +293,14 @@ def _certify(plan: planning.Plan, record: Record, looks: int, after: Certificate
     )
 
 
-def verify(certificate: Certificate | str | Path, model: Any, *, public_key: str | Path | None = None) -> list[Finding]:
-    """Check a certificate against a model, a state dict or a weights file; raises, saying why. Returns what was verified."""
-    return certificates.verify(certificate, model, public_key=public_key)
+def verify(
+    certificate: Certificate | str | Path, model: Any, *, public_key: str | Path | None = None, reference: Any = None
+) -> list[Finding]:
+    """Check a certificate against a model, a state dict or a weights file; raises, saying why. Returns what was verified.
+
+    `reference`: of reset blocks, the public reference that the run must have had (a module, its parameters, or a file).
+    """
+    return certificates.verify(certificate, model, public_key=public_key, reference=reference)
 
 
 def recertify(
