@@ -268,7 +268,7 @@ def _design_of(plan: planning.Plan, given: subspaces.Design | None) -> subspaces
     if isinstance(given, subspaces.Design) and given.describe() != json.loads(json.dumps(plan.design)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigError(
             f"design is not the one that the plan was made with: it is {json.dumps(given.describe()):.200}, and the plan's "
-            f"{json.dumps(plan.design):.200}."
+            f"{json.dumps(plan.design):.200}. Make the plan for this model and design."
         )
     return given
 
@@ -293,9 +293,14 @@ def _certify(plan: planning.Plan, record: Record, looks: int, after: Certificate
     )
 
 
-def verify(certificate: Certificate | str | Path, model: Any, *, public_key: str | Path | None = None) -> list[Finding]:
-    """Check a certificate against a model, a state dict or a weights file; raises, saying why. Returns what was verified."""
-    return certificates.verify(certificate, model, public_key=public_key)
+def verify(
+    certificate: Certificate | str | Path, model: Any, *, public_key: str | Path | None = None, reference: Any = None
+) -> list[Finding]:
+    """Check a certificate against a model, a state dict or a weights file; raises, saying why. Returns what was verified.
+
+    `reference`: of reset blocks, the public reference that the run must have had (a module, its parameters, or a file).
+    """
+    return certificates.verify(certificate, model, public_key=public_key, reference=reference)
 
 
 def recertify(

@@ -257,3 +257,19 @@ def test_a_certificate_whose_reset_was_not_as_it_must_be_is_refused(changes):
     expunge.verify(Certificate(dict(document)), None)
     with pytest.raises(expunge.ExpungeError):
         expunge.verify(forged(document, **changes), None)
+
+
+def test_the_reference_can_be_verified_by_whoever_has_it():
+    model = trained()
+    certificate = reset(model, SPACES[0]).certificate
+    for reference in (fresh(), dict(fresh().named_parameters())):
+        found = expunge.verify(certificate, model, reference=reference)
+        assert "reference weights" in [finding.name for finding in found]
+    for other in (trained(), rig.mlp(seed=1)):
+        with pytest.raises(expunge.CertificationError, match="not the reference of the run"):
+            expunge.verify(certificate, model, reference=other)
+    with pytest.raises(ConfigError, match="reference must be"):
+        expunge.verify(certificate, model, reference=3)
+    plain = rig.unlearn(rig.mlp())
+    with pytest.raises(ConfigError, match="without reset blocks"):
+        expunge.verify(plain.certificate, plain.model, reference=fresh())

@@ -29,16 +29,22 @@ class Finding:
 
 
 def verify(
-    certificate: Certificate | str | Path | bytes, model: Any = None, *, public_key: str | Path | None = None
+    certificate: Certificate | str | Path | bytes,
+    model: Any = None,
+    *,
+    public_key: str | Path | None = None,
+    reference: Any = None,
 ) -> list[Finding]:
     """Check a certificate against a model (a module, a state dict, or a weights file); raises, saying exactly why.
 
-    Returns what was verified. Neither data nor training code is needed.
+    Returns what was verified. Neither data nor training code is needed. Of reset blocks the public `reference` (a module,
+    its parameters, or the published file) can be compared too.
     """
     content = _content(certificate)
     try:
         document, signature = unwrap(content, public_key)
         findings = [Finding("signature", signature), *_verify(document)]
+        findings += [] if reference is None else [_reference(document, reference)]
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         if isinstance(error, ExpungeError):
             raise
@@ -117,6 +123,21 @@ def _guarantee(certificate: Certificate) -> Finding:
         f"proximity {proximity['gap']:g} holds ({proximity['source']}); "
         f"delta {stated['unconditional_delta']:.4g} in any case",
     )
+
+
+def _reference(certificate: Certificate, reference: Any) -> Finding:
+    if certificate["run"].get("reset") is None:
+        raise ConfigError("the certificate is of a run without reset blocks, which has no reference. Leave it out.")
+    values: Any = weights.load(reference) if isinstance(reference, (str, Path)) else reference
+    values = dict(values.named_parameters()) if hasattr(values, "named_parameters") else values
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"reference must be a module, its parameters or a path; got {type(reference).__name__}.")
+    found, stated = weights.digest(values), certificate["run"]["subspace"]["reference"]["sha256"]
+    if not hmac.compare_digest(found, stated):
+        raise CertificationError(
+            f"this is not the reference of the run: its SHA-256 is {found[:16]}…, the certificate's {stated[:16]}…."
+        )
+    return Finding("reference weights", f"SHA-256 {found} matches")
 
 
 def _weights(certificate: Certificate, model: Any) -> Finding:
