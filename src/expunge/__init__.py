@@ -62,18 +62,6 @@ _ROOMS = (
     "audit",
     "calibration",
     "certificate",
-    "methods",
-    "planning",
-    "subspaces",
-    "unlearning",
-    "workloads",
-)
-
-_ROOMS = (
-    "accounting",
-    "audit",
-    "calibration",
-    "certificate",
     "experiments",
     "methods",
     "planning",
