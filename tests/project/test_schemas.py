@@ -103,6 +103,10 @@ def _compare(run, _):
     run("compare", "--methods", "retrain,from_public", "--epochs", "1", "--proximity", "0.5")
 
 
+def _choose(run, place):
+    run("choose", "--project", str(place.file), "--budget", "12")
+
+
 def _reproduce(run, _):
     run("reproduce", "--list")
     run("reproduce", "budget", "--scale", "smoke")
@@ -111,7 +115,7 @@ def _reproduce(run, _):
 EXAMPLES = {
     "init": _init, "run": _project, "demo": _demo, "plan": _plan, "account": _account, "train": _train,
     "calibrate": _calibrate, "unlearn": _unlearn, "verify": _verify, "audit": _audit, "compare": _compare,
-    "recertify": _recertify, "report": _report, "reproduce": _reproduce,
+    "recertify": _recertify, "report": _report, "reproduce": _reproduce, "choose": _choose,
 }  # fmt: skip
 
 

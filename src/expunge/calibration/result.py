@@ -64,6 +64,14 @@ class Calibration:
             assumptions=found.assumptions,
         )
 
+    def everywhere(self) -> Proximity:
+        """The gap of all weights, by the same order statistic, where the proximity is that inside a keep-space."""
+        gaps = [
+            math.inf if is_failed(pair) else pair["gap"].get("everywhere", pair["gap"]["total"]) for pair in self.pairs
+        ]
+        found = support(gaps, self.proximity.failure, 1.0)
+        return replace(found, entry=self.proximity.entry, requests=self.proximity.requests)
+
     def _gaps_by_block(self, pair: int) -> list[float]:
         if is_failed(self.pairs[pair]):
             return []

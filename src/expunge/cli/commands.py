@@ -24,6 +24,10 @@ COMMANDS = {
         "Example: `expunge plan --epsilon 30 --delta 1e-5 --proximity 0.5 --clip 0 --step-size 1 --weight-decay 0.4 "
         "--parameters 26122`",
     ),
+    "choose": (
+        "Which mechanism for a project, tried on models and requests of their own; or retraining.",
+        "Reads a project file. Example: `expunge choose --project expunge.toml --budget 300`",
+    ),
     "account": (
         "What a ledger of blocks and steps costs.",
         "Needs neither the model nor torch.\n\nExample: `expunge account ledger.json --proximity 0.5 --delta 1e-5`",

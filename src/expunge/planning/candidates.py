@@ -15,7 +15,7 @@ from ..accounting.checks import whole
 from ..errors import ConfigError
 from .plan import Plan, make
 
-STEP_SIZE = 1e-3  # γ; only γC₁ and γλ count
+STEP_SIZE = 1.0  # γ; only γC₁ and γλ count
 KEEPS = (1.0, 0.3, 0.1, 0.03)  # the share of the weights that is left: ρ^T
 DRIFTS = (0.03, 0.3)  # what gradient steps may add to the gap, as a share of it
 BLOCKS: tuple[tuple[str, int, int], ...] = (("Whole", 1, 4), ("Permutation", 4, 1), ("LayerCycle", 4, 1))

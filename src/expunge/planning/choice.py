@@ -18,13 +18,17 @@ Verdict = Literal["unlearn", "train afresh", "retrain"]
 
 @dataclass(frozen=True)
 class Trial:
-    """One way, tried on one model or on several. `epsilon` is 0 where the removed data were never seen."""
+    """One way, tried on one model or on several. `epsilon` is 0 where the removed data were never seen.
+
+    judges      samples behind each score, where it is a share of them
+    """
 
     name: str
     kind: Literal["certified", "from scratch", "retrained"]
     epsilon: float
     steps: int
     scores: tuple[float, ...]
+    judges: int = 0
 
     def __post_init__(self) -> None:
         if not self.scores or not all(math.isfinite(score) for score in self.scores):
@@ -37,8 +41,11 @@ class Trial:
 
     @property
     def spread(self) -> float:
-        """Standard error of the mean; 0 where there is one score, which says nothing about it."""
-        return stdev(self.scores) / math.sqrt(len(self.scores)) if len(self.scores) > 1 else 0.0
+        """Standard error of the mean: from the scores, or that of a share of so many judges where it is larger."""
+        drawn = self.judges * len(self.scores)
+        share = math.sqrt(max(0.0, self.score * (1.0 - self.score)) / drawn) if drawn else 0.0
+        between = stdev(self.scores) / math.sqrt(len(self.scores)) if len(self.scores) > 1 else 0.0
+        return max(share, between)
 
     def beats(self, other: "Trial") -> bool:
         """At least as good in score, ε and steps, and better in one of them."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from .. import audit, methods, weights
+from .. import audit, calibration, methods, weights
+from ..accounting import Proximity
 from ..accounting.ledger import read_blocks, read_proximity
 from ..calibration import Stream
 from ..certificate import load as load_certificate
@@ -35,12 +35,15 @@ class Contest:
         self.certificate = load_certificate(work.path(CERTIFICATE))
         self.seed = work.project.project.seed
         noisy = sum(len(block) for block in _steps(self.certificate))
-        self.steps = work.project.clean.steps + noisy + work.project.fine_tune.steps
+        bases = 0 if work.project.reset.rank is None else work.project.reset.steps
+        self.steps = work.project.clean.steps + bases + noisy + work.project.fine_tune.steps
 
     def rows(self) -> list[dict[str, Any]]:
         """The new model first."""
         reference = self._retrained() if "retrain" in self.settings.baselines else []
         names = [RELEASED, *self.settings.baselines]
+        if NOISED in names and self.work.project.reset.rank is not None:
+            names.remove(NOISED)  # it is the reference, which a reset refuses as a trained model
         found: list[dict[str, Any]] = []
         for count, name in enumerate(names):
             self.work.bars.move("comparing", count, len(names), name)
@@ -103,7 +106,7 @@ class Contest:
             return methods.FromPublic(tuning.recipe(self.steps))
         promise = {
             **asdict(self.work.project.target),
-            "proximity": read_proximity(self.work.read(PROXIMITY)["proximity"]),
+            "proximity": self._proximity(everywhere=name == "output_perturbation"),
             "clean": self.work.project.clean.recipe(),
             "fine_tune": tuning.recipe(),
             "public": self.work.project.model.public,
@@ -111,7 +114,14 @@ class Contest:
         if name == "output_perturbation":
             return methods.OutputPerturbation(**promise)
         schedule = {key: getattr(mechanism, key) for key in ("clip", "step_size", "weight_decay", "steps")}
-        return methods.BlockwiseNft(**promise, **schedule, design=mechanism.make_design())
+        return methods.BlockwiseNft(**promise, **schedule, design=self.work.project.design())
+
+    def _proximity(self, *, everywhere: bool) -> Proximity:
+        """The run's own; for noise on all weights, the gap of all weights."""
+        own = read_proximity(self.work.read(PROXIMITY)["proximity"])
+        return (
+            calibration.Calibration.load(self.work.path(PROXIMITY)).everywhere() if everywhere and own.design else own
+        )
 
     def _task(self, name: str, curve: list[dict[str, Any]]) -> methods.Task:
         """A method's request. `from_public_noised` is handed the public initialisation as if it were the trained model."""
@@ -139,7 +149,7 @@ class Contest:
                 "seconds": seconds, "steps": steps, "samples": None, "curve": curve}  # fmt: skip
 
     def _settings(self, name: str) -> dict[str, Any]:
-        whole, tuned = ("clean", "mechanism", "fine_tune"), ("fine_tune",)
+        whole, tuned = ("clean", "reset", "mechanism", "fine_tune"), ("fine_tune",)
         tables = {RELEASED: whole, NOISED: whole, "from_public": tuned, "output_perturbation": ("clean", "fine_tune")}
         everything = self.work.project.to_dict()
         return {table: everything[table] for table in tables.get(name, ())}
@@ -158,18 +168,10 @@ class Contest:
 
 
 def _trained_again(materials: Materials, seed: int) -> tuple[nn.Module, dict[str, Any]]:
-    """Retraining, as the model was trained; every step of an optimiser is counted."""
-    steps = [0]
-
-    def count(*_: object) -> None:
-        steps[0] += 1
-
-    hook, began = register_optimizer_step_post_hook(count), time.perf_counter()
-    try:
-        model = materials.trained(Stream(materials.dataset, materials.split.retain), seed)
-    finally:
-        hook.remove()
-    return model, {"seconds": time.perf_counter() - began, "steps": steps[0]}
+    """Retraining, as the model was trained."""
+    began = time.perf_counter()
+    model, steps = materials.counted(Stream(materials.dataset, materials.split.retain), seed)
+    return model, {"seconds": time.perf_counter() - began, "steps": steps}
 
 
 def _guarantee(certificate: Any) -> dict[str, Any]:

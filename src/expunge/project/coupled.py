@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from torch import nn
 from torch.utils.data import DataLoader
 
 from .materials import Materials, gather
@@ -28,6 +29,17 @@ class Training:
         opened = _gathered(self.project).workload
         own = {"function": self.project.model.train, **self.project.given(("model",))}
         return own if opened is None else {"workload": opened.recipe.workload, "recipe": opened.recipe.describe()}
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """The project's public initialisation, as a reference that holds no tensor."""
+
+    project: Project
+
+    def __call__(self) -> nn.Module:
+        """Always the same."""
+        return _gathered(self.project).fresh()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.data import DataLoader, Subset
 
 from .. import weights, workloads
@@ -95,6 +96,26 @@ class Materials:
     def accuracy(self, model: nn.Module) -> float | None:
         """On the test samples; none where batches are no pairs of inputs and labels."""
         return accuracy(model, self.tests())
+
+    def judged(self, model: nn.Module, indices: list[int]) -> float:
+        """Accuracy on these training samples, looked at as test samples are."""
+        found = accuracy(model, self._to_look_at(self.dataset, indices))
+        if found is None:
+            raise ConfigError("models are judged by accuracy, and these batches are no pairs of inputs and labels.")
+        return found
+
+    def counted(self, stream: Any, seed: int) -> tuple[nn.Module, int]:
+        """The model of one training run, and how many steps its optimisers took."""
+        steps = [0]
+
+        def count(*_: object) -> None:
+            steps[0] += 1
+
+        hook = register_optimizer_step_post_hook(count)
+        try:
+            return self.trained(stream, seed), steps[0]
+        finally:
+            hook.remove()
 
     def _to_look_at(self, samples: Any, indices: list[int]) -> DataLoader[Any]:
         return self._loader(samples, indices, shuffle=False, prepare=self.prepare[1], least=500)

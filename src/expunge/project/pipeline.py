@@ -30,12 +30,14 @@ MODEL = (
     *(f"model.{key}" for key in ("factory", "train", "loss", "weights")),
     "data",
 )
-REQUEST = (*MODEL, "model.public", "deletion", "clean")
+REQUEST = (*MODEL, "model.public", "deletion", "clean", "reset")
 PAIRS = tuple(f"calibration.{key}" for key in ("pairs", "failure", "safety_factor", "threads", "every", "proximity"))
 STAGES = (
     Stage("train", "train the model", MODEL, (), (TRAINED, "trained.json"), train),
     Stage("calibrate", "measure the proximity", (*REQUEST, *PAIRS), (), (PROXIMITY,), calibrate),
-    Stage("plan", "find the least noise", (*MODEL, "target", "mechanism"), ("calibrate",), (PLAN, LEDGER), plan),
+    Stage(
+        "plan", "find the least noise", (*MODEL, "target", "mechanism", "reset"), ("calibrate",), (PLAN, LEDGER), plan
+    ),
     Stage(
         "unlearn",
         "carry out the plan",

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from .. import methods
 from ..calibration import Stream
 from ..calibration.coupling import chance
-from ..errors import CertificationError, ConfigError, DataError
-from .materials import Materials, accuracy
+from ..errors import CertificationError, DataError
+from .materials import Materials
 
 HELD_OUT = 10  # one of so many retained samples judges
 
@@ -55,7 +55,7 @@ class Practice:
     def score(self, method: methods.Method) -> float:
         """Accuracy of the judges after the method; a run that diverged or was refused is worth nothing."""
         try:
-            return judged(self.materials, method(self.task()).model, self.judges)
+            return self.materials.judged(method(self.task()).model, self.judges.tolist())
         except (DataError, CertificationError):
             return 0.0
 
@@ -99,16 +99,8 @@ def practise(materials: Materials, number: int) -> Practice:
         _trainable(trained),
         _trainable(again),
         steps,
-        judged(materials, again, judges),
+        materials.judged(again, judges.tolist()),
     )
-
-
-def judged(materials: Materials, model: nn.Module, judges: Tensor) -> float:
-    """Accuracy on these samples."""
-    found = accuracy(model, materials.to_look_at(judges.tolist()))
-    if found is None:
-        raise ConfigError("candidates are judged by accuracy, and these batches are no pairs of inputs and labels.")
-    return found
 
 
 def _trainable(model: nn.Module) -> dict[str, Tensor]:

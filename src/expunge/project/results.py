@@ -72,11 +72,13 @@ def _curves(certificate: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _signal(work: Work, blocks: tuple[Block, ...]) -> dict[str, Any]:
+def _signal(work: Work, blocks: tuple[Block, ...]) -> dict[str, Any] | None:
     """Noise against weights: per block as the block holds it, per tensor as the blocks' shares add up there."""
     trained = weights.load(work.path(TRAINED))
     model = work.materials.fresh()
     tensors = {name: trained[name] for name, parameter in model.named_parameters() if parameter.requires_grad}
+    if work.project.reset.rank is not None:
+        return None  # the core's directions were found in the run, and are not kept
     partition = work.project.mechanism.make_design().bind({name: value.shape for name, value in tensors.items()})
     values, squares = list(tensors.values()), dict.fromkeys(tensors, 0.0)
     rows: list[dict[str, Any]] = []

@@ -9,6 +9,7 @@ from ..accounting.checks import number, probability, whole
 from ..errors import ConfigError
 from . import document, functions
 from .clean import Clean
+from .reset import Reset
 from .stages.audit import Audit
 from .stages.calibrate import Calibration
 from .stages.plan import Mechanism
@@ -117,6 +118,7 @@ class Project:
     data: Data = field(default_factory=Data)
     calibration: Calibration = field(default_factory=Calibration)
     clean: Clean = field(default_factory=Clean)
+    reset: Reset = field(default_factory=Reset)
     mechanism: Mechanism = field(default_factory=Mechanism)
     fine_tune: FineTuning = field(default_factory=FineTuning)
     audit: Audit = field(default_factory=Audit)
@@ -133,6 +135,15 @@ class Project:
             raise ConfigError(
                 "[calibration] every is for workloads of ours; a train of your own has no steps to look at. Leave it out."
             )
+
+        if self.reset.rank is not None and self.mechanism.design != "Whole":
+            raise ConfigError(
+                f'with [reset] the core is the block: [mechanism] design must be "Whole"; got {self.mechanism.design!r}.'
+            )
+
+    def design(self) -> Any:
+        """The blocks of the noisy steps: those of [mechanism], or the core of [reset]."""
+        return self.reset.design(self) or self.mechanism.make_design()
 
     @property
     def folder(self) -> Path:

@@ -17,9 +17,9 @@ from .. import unlearning
 from ..accounting import Proximity
 from ..calibration.distance import distances
 from ..planning import Start
-from ..subspaces import Core, Design, Partition, Reference, Whole
-from ..unlearning import FineTune
+from ..subspaces import Core, Design, Partition, Whole
 from .practice import Practice
+from .reset import Reset
 
 RANKS = (5, 20)
 RUN = 4  # the bases' run may take every so many of the budget's steps
@@ -29,13 +29,11 @@ Place = tuple[Start, Design]
 def places(practices: Sequence[Practice], proximity: Proximity, budget: int) -> Iterator[Place]:
     """All weights; then a core of each rank, where there is a matrix to have one."""
     yield Start("all weights", proximity, practices[0].sizes()), Whole()
-    materials, steps = practices[0].materials, budget // RUN
+    project, steps = practices[0].materials.project, budget // RUN
     if steps < 1 or not any(len(shape) > 1 for shape in practices[0].shapes().values()):
         return
-    reference = Reference(materials.fresh, materials.project.project.seed, origin="the public initialisation")
     for rank in RANKS:
-        run = FineTune(steps, "adam", 1e-3, schedule="cosine")
-        yield _core(practices, proximity, Core(rank, reference=reference, bases=run, rest="run"))
+        yield _core(practices, proximity, Reset(rank, steps).design(project))
 
 
 def _core(practices: Sequence[Practice], proximity: Proximity, design: Core) -> Place:

@@ -66,6 +66,13 @@ pairs = 10                      # n pairs support a failure probability of 1/(n+
 # optimizer = "lbfgs"           # sgd, adam, adamw, lbfgs (a step is then an iteration)
 # lr = 1.0
 
+# [reset]                       # keep and noise the core of every weight matrix, reset the rest: far less noise
+# rank = 20                     # of the core; then [mechanism] design = "Whole"
+# steps = 100                   # on retained data from the public initialisation: they find the core's directions
+# optimizer = "adam"
+# lr = 0.001
+# rest = "run"                  # the rest becomes where these steps end; or "reference", where they begin
+
 [mechanism]                     # the noisy steps
 # design = "Permutation"        # Whole, RandomRotation, FastRotation, Permutation, LayerCycle, HeadBody
 # blocks = 4

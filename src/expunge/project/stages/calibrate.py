@@ -53,6 +53,7 @@ def calibrate(work: "Work") -> str:
         work.materials.deletion,
         pairs=settings.pairs,
         clean=work.project.clean.recipe(),
+        design=work.project.reset.design(work.project),
         loss=work.materials.loss,
         loader=CleanBatches(work.project),
         public=work.project.model.public,

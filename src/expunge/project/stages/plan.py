@@ -51,7 +51,7 @@ def plan(work: "Work") -> str:
     mechanism, target = work.project.mechanism, work.project.target
     made = api.plan(
         work.materials.fresh(),
-        blocks=mechanism.make_design(),
+        blocks=work.project.design(),
         proximity=read_proximity(work.read(PROXIMITY)["proximity"]),
         epsilon=target.epsilon,
         delta=target.delta,

@@ -55,7 +55,7 @@ def unlearn(work: "Work") -> str:
         materials.retained(),
         materials.loss,
         plan,
-        design=work.project.mechanism.make_design(),
+        design=work.project.design(),
         clean=work.project.clean.recipe(),
         fine_tune=work.project.fine_tune.recipe(),
         public=work.project.model.public,
