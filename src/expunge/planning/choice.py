@@ -88,7 +88,9 @@ def advise(trials: Sequence[Trial], *, epsilon: float, tolerance: float = 0.01) 
         return Advice("retrain", best, f"retraining takes {exact.steps} steps, no more than the best certified way.")
     if scratch.score + doubt >= best.score and scratch.score >= exact.score - tolerance:
         why = f"{scratch.steps} steps from the public initialisation reach {scratch.score:.2%}, "
-        return Advice("train afresh", best, why + f"the best certified way {best.score:.2%}. It needs no certificate.")
+        chance = ", a lead that chance explains" if scratch.score < best.score else ""
+        why += f"the best certified way {best.score:.2%}{chance}. Training afresh needs no certificate."
+        return Advice("train afresh", best, why)
     if best.score < exact.score - tolerance:
         why = f"the best certified way reaches {best.score:.2%}, retraining {exact.score:.2%}: more is lost than "
         return Advice(

@@ -98,7 +98,10 @@ class Search:
 
     def candidates(self, budget: int, epsilon: float) -> list[Candidate]:
         """What the planner has to offer."""
-        return planning.candidates(self.starts, **(asdict(self.target) | {"epsilon": epsilon}), budget=budget)
+        target = self.target
+        return planning.candidates(
+            self.starts, epsilon=epsilon, delta=target.delta, accountant=target.accountant, budget=budget
+        )
 
     def ways(self, budget: int, epsilon: float) -> list[Way]:
         """Every candidate with every recovery."""

@@ -25,7 +25,10 @@ from .reference import Reference
 class Recipe(Protocol):
     """The run that the frames follow (an `expunge.FineTune`)."""
 
-    steps: int
+    @property
+    def steps(self) -> int:
+        """How many."""
+        ...
 
     def describe(self) -> dict[str, Any]:
         """As plain JSON values."""
