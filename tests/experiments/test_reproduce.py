@@ -14,6 +14,7 @@ from expunge.experiments.recipes.panel import STEPS
 from expunge.experiments.recipes.scales import LAPTOP
 from expunge.experiments.reproduce import Place, _chosen, reproduce
 from expunge.report import paper
+from expunge.report.paper.measures import agreement
 
 pytest.importorskip("sklearn")
 RECIPES = [experiment for experiment in EXPERIMENTS.values() if isinstance(experiment, Recipe)]
@@ -127,6 +128,13 @@ def test_the_overview_tells_what_was_run_and_what_was_not(folder):
     missing = text.rpartition("Not run: ")[2]
     assert "`mnist-best`" in missing
     assert "`mnist-class5`" not in missing
+
+
+def test_a_line_that_diverged_agrees_with_nothing():
+    ended = [{"audit": {"accuracy": {"test": 0.9, "retain": 0.5}}}]
+    assert agreement(ended, {"test": 88.0, "retain": 97.0, "seconds": 1.0}) == {"test": True, "retain": False}
+    failed = [{"failed": "not finite", "audit": None}]
+    assert agreement(failed, {"test": 88.0, "retain": 97.0}) == {"test": False, "retain": False}
 
 
 def test_an_unknown_experiment_is_refused_in_words():
