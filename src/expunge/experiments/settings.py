@@ -71,7 +71,7 @@ _DIGITS = Settings(
     classes={"gradient_ascent": {"lr": 0.013}, "influence": {"alpha": 50.0}, "salun": {"epochs": 3, "lr": 0.01}},
 )
 _SGD: Values = {"steps": 200, "lr": 0.01}
-_MNIST = Settings(  # every method takes about 200 steps or fewer
+_MNIST = Settings(  # every method takes about 200 steps or fewer. Set on models of one epoch; class influence was not tried
     recovery=FineTune(steps=200, optimizer="adam", lr=1e-3),
     level=0.02,
     both={"fine_tune": _SGD, "amun": {**_SGD, "radius": 1.0, "attack_steps": 20}, "salun": {"steps": 200, "lr": 0.003}},
@@ -88,6 +88,7 @@ _MNIST = Settings(  # every method takes about 200 steps or fewer
 )
 _SHORT = {name: {"steps": 60} for name in ("fine_tune", "gradient_ascent", "l1_sparse", "salun", "amun")}
 _FEW_PASSES = {"influence": {"fisher_samples": 200}, "amun": {"steps": 60, "attack_steps": 10}}
+# CIFAR-10's settings are guesses: nothing there was run yet.
 _CIFAR_LAPTOP = Settings(recovery=FineTune(steps=60, optimizer="adam", lr=1e-3), both={**_SHORT, **_FEW_PASSES})
 _CIFAR_PAPER = Settings(recovery=FineTune(steps=1000, optimizer="adam", lr=1e-3))
 _HEAD = Settings(recovery=FineTune(steps=30, optimizer="adam", lr=1e-2), both={"amun": {"attack_steps": 10}})
