@@ -24,8 +24,9 @@ ARROWS = {
     "workloads": set(),
     "experiments": LOWER | {"methods", "audit", "workloads"},
     "report": set(),  # it reads results, whoever wrote them
+    "requests": LOWER | {"api", "workloads"},
     "project": LOWER | {"api", "methods", "audit", "workloads", "report"},
-    "cli": LOWER | {"methods", "audit", "workloads", "experiments", "report", "project"},
+    "cli": LOWER | {"methods", "audit", "workloads", "experiments", "report", "project", "requests"},
 }
 QUICK = {f"cli/{name}.py" for name in ("__init__", "main", "plan", "account", "output", "numbers", "report")}
 COMMON = {"bars", "errors"}  # what every room may import

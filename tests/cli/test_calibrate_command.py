@@ -197,7 +197,7 @@ WRONG = [
     (("--train", "own_calibration:train", "--dataset", "own_calibration:number"), "a length and items; got int"),
     (("--train", "own_calibration:nothing", "--dataset", "own_calibration:points"), "has no 'nothing'"),
     (("--workload", "mnist-mlp", "--data-dir", "/nowhere"), "no train-images-idx3-ubyte.gz"),
-    ((*QUICK[1:], "--deletion", "random:2"), "fraction must be"),
+    ((*QUICK[1:], "--deletion", "random:2.5"), "fraction must be"),
     ((*QUICK[1:], "--deletion", "random:ten"), "--deletion random:ten"),
     ((*QUICK[1:], "--deletion", "class:10"), "label 10 is no sample"),
     ((*QUICK[1:], "--deletion", "group:ann"), "needs `groups`"),

@@ -45,7 +45,7 @@ def test_it_compares_and_writes_what_it_says(expunge, tmp_path):
         (("--methods", "magic"), "there is no method 'magic'; they are retrain"),
         (("--deletion", "class:12"), "removes nothing: label 12"),
         (("--deletion", "half"), "file:… or package.module:function; got 'half'"),
-        (("--deletion", "random:2"), "fraction must be a number above 0 and below 1"),
+        (("--deletion", "random:2.5"), "fraction must be a number above 0 and below 1"),
         (("--fewer", "salun"), "--fewer must be METHOD=NUMBER, such as amun=3; got 'salun'"),
         (("--fewer", "salun=9"), "salun can have 1 to 1 of the 1 seeds; got 9"),
         (("--report", "/nowhere/c.html"), "there is no folder /nowhere"),

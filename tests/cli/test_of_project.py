@@ -36,7 +36,7 @@ def file(tmp_path):
 
 
 def test_all_commands_but_those_without_a_project_read_its_file():
-    themselves, without = {"run", "choose"}, {"init", "demo", "reproduce"}
+    themselves, without = {"run", "choose"}, {"init", "demo", "reproduce", "requests"}
     assert set(STAGES) | set(READERS) | themselves == set(COMMANDS) - without
     assert set(of_project.OPTIONS) == set(READERS)
 

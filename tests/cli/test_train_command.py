@@ -109,3 +109,45 @@ def test_forget_indices_are_checked(refused, tmp_path):
     for text, told in [("1438", "out of range"), ("3 3", "twice"), ("", "at least one"), ("x", "nothing else")]:
         (tmp_path / "forget").write_text(text)
         assert told in refused(*QUICK, "--output", tmp_path / "a", "--forget", tmp_path / "forget")
+
+
+def test_two_stages_and_what_they_refuse(tmp_path, monkeypatch, expunge, refused):
+    monkeypatch.chdir(tmp_path)
+    two = ("train", "--permanent", "random:0.5", "--epochs", "1")
+    assert expunge(*two, "--quiet")[0] == 0
+    declared = json.loads((tmp_path / "reference.json").read_text())
+    (tmp_path / "permanent.txt").write_text(str(declared["permanent"][0]))
+    (tmp_path / "revocable.txt").write_text(str(min(set(range(1438)) - set(declared["permanent"]))))
+    assert expunge(*two, "--forget", "revocable.txt", "--output", "without.safetensors")[0] == 0
+    assert "are permanent" in refused(*two, "--forget", "permanent.txt")
+    assert "--permanent" in refused("train", "--first-stage", "reference.safetensors")
+    assert "saw other permanent" in refused("train", "--permanent", "random:0.4", "--epochs", "1")
+    words = (
+        "calibrate",
+        "--workload",
+        "digits-mlp",
+        "--first-stage",
+        "reference.safetensors",
+        "--pairs",
+        "1",
+        "--epochs",
+        "1",
+    )
+    code, out, _ = expunge(*words, "--deletion", "random:50", "--json")
+    assert (code, json.loads(out)["coupling"]["removed"]) == (0, [50])
+    unlearn = (
+        "unlearn",
+        "--model",
+        "m:m",
+        "--weights",
+        "w",
+        "--data",
+        "m:d",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-5",
+        "--clip",
+    )
+    unlearn += ("0", "--step-size", "0", "--proximity", "1", "--first-stage", "reference.safetensors")
+    assert "are permanent" in refused(*unlearn, "--forget", "permanent.txt")

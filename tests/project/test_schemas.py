@@ -112,9 +112,17 @@ def _reproduce(run, _):
     run("reproduce", "budget", "--scale", "smoke")
 
 
+def _requests(run, place):
+    run("requests", "shop", "--data", "toy:features", *PLAN[:4], "--l2", "0.1", "--gradient", "1e-3")
+    (place.folder / "forget.txt").write_text("3 5")
+    run("requests", "shop", "--data", "toy:features", "--forget", "forget.txt")
+    run("requests", "shop")
+
+
 EXAMPLES = {
     "init": _init, "run": _project, "demo": _demo, "plan": _plan, "account": _account, "train": _train,
     "calibrate": _calibrate, "unlearn": _unlearn, "verify": _verify, "audit": _audit, "compare": _compare,
+    "requests": _requests,
     "recertify": _recertify, "report": _report, "reproduce": _reproduce, "choose": _choose,
 }  # fmt: skip
 

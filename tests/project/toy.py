@@ -20,6 +20,10 @@ def dataset():
     return _blobs(150, 0)
 
 
+def features():
+    return dataset().tensors
+
+
 def test():
     return _blobs(90, 1)
 

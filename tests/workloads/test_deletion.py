@@ -75,9 +75,11 @@ def test_any_dataset_with_a_length_will_do():
         GroupDeletion(0).forget(Theirs(groups=[0]), 0)
 
 
-@pytest.mark.parametrize("fraction", [0, 1, -0.1, 1.5, float("nan"), True, "0.1", None])
+@pytest.mark.parametrize("fraction", [0, 1.0, -1, -0.1, 1.5, float("nan"), True, "0.1", None])
 def test_a_fraction_is_between_zero_and_one(fraction):
-    with pytest.raises(ConfigError, match="fraction must be a number above 0 and below 1; got"):
+    with pytest.raises(
+        ConfigError, match="fraction must be a number above 0 and below 1, or a whole number of samples; got"
+    ):
         RandomDeletion(fraction)
 
 
@@ -89,6 +91,8 @@ def test_a_fraction_is_between_zero_and_one(fraction):
         (GroupDeletion(9), "removes nothing: group 9"),
         (GroupDeletion("ann"), "removes nothing: group 'ann'"),
         (RandomDeletion(0.999), "retain set is empty"),
+        (RandomDeletion(40), "retain set is empty"),
+        (RandomDeletion(41), "41 of 40 samples"),
         (IndexDeletion(range(40)), "retain set is empty"),
         (IndexDeletion([0, 40]), "forget index 40 is out of range: there are 40 samples"),
     ],

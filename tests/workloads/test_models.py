@@ -8,8 +8,22 @@ from expunge import weights
 from expunge.errors import ConfigError, DataError
 from expunge.workloads import MODELS, build
 
-SIZES = {"mlp": 4_364_554, "digits_mlp": 26_122, "resnet18": 11_173_962, "vit_tiny": 5_526_346}
-INPUTS = {"mlp": (1, 28, 28), "digits_mlp": (1, 8, 8), "resnet18": (3, 32, 32), "vit_tiny": (3, 224, 224)}
+SIZES = {
+    "mlp": 4_364_554,
+    "digits_mlp": 26_122,
+    "resnet18": 11_173_962,
+    "resnet8": 78_042,
+    "resnet20": 272_474,
+    "vit_tiny": 5_526_346,
+}
+INPUTS = {
+    "mlp": (1, 28, 28),
+    "digits_mlp": (1, 8, 8),
+    "resnet18": (3, 32, 32),
+    "resnet8": (3, 32, 32),
+    "resnet20": (3, 32, 32),
+    "vit_tiny": (3, 224, 224),
+}
 
 pytestmark = pytest.mark.usefixtures("vision")  # for timm
 
@@ -79,7 +93,9 @@ def test_pretrained_weights_from_a_file(tmp_path):
 
 
 def test_an_unknown_model_is_refused():
-    with pytest.raises(ConfigError, match="must be one of mlp, digits_mlp, resnet18, vit_tiny; got 'gpt'"):
+    with pytest.raises(
+        ConfigError, match="must be one of mlp, digits_mlp, resnet18, resnet8, resnet20, vit_tiny; got 'gpt'"
+    ):
         build("gpt", seed=0)
     with pytest.raises(ConfigError, match=r"seed must be a whole number; got 1\.5"):
         build("mlp", seed=1.5)

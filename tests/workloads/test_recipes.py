@@ -32,7 +32,7 @@ def test_the_papers_scale_is_the_papers(workload):
 
 def test_every_workload_has_both_scales_and_known_parts():
     workloads = {name for name, _ in RECIPES}
-    assert workloads == {*PAPER, "cifar10-head", "digits-mlp"}
+    assert workloads == {*PAPER, "cifar10-head", "cifar10-resnet20", "digits-mlp"}
     for name in workloads:
         for scale in ("laptop", "paper"):
             found = RECIPES[name, scale]

@@ -7,7 +7,7 @@ from .curvature import curvature
 from .pair import Train
 from .plot import plot_trajectory
 from .result import Calibration
-from .theory import regularized_head
+from .theory import near_minimizer, regularized_head
 
 __all__ = [
     "Calibration",
@@ -17,6 +17,7 @@ __all__ = [
     "base_stream",
     "calibrate",
     "curvature",
+    "near_minimizer",
     "plot_trajectory",
     "refuse_other",
     "regularized_head",

@@ -5,6 +5,26 @@ from ..accounting.checks import number
 from ..accounting.stability import gradient_at_model, regularized_minimizers
 
 
+def near_minimizer(*, gradient_norm: float, strong_convexity: float, entry: str) -> Proximity:
+    """For clean phases that end at a gradient norm of at most g on a λ-strongly convex retained loss: ‖x − x′‖ ≤ 2g/λ.
+
+    Both lie within g/λ of the one minimiser that the retained data have, wherever they began: a trained model, one that
+    was unlearned before, one that somebody chose. So it holds with certainty (ϱ = 0), for every request in a row, and for
+    requests that depend on earlier releases. The engine measures g in every run; the certificate checks it.
+    """
+    return Proximity(
+        gap=gradient_at_model(gradient_norm, strong_convexity=strong_convexity, reference_gradient_norm=gradient_norm),
+        failure=0.0,
+        source=f"theory: points of gradient norm at most {gradient_norm:g} of a loss with L2 weight {strong_convexity:g}",
+        assumptions=(
+            "every sample's loss is convex in all parameters; the clean phase minimises its mean over all retained samples",
+            f"the L2 penalty {strong_convexity:g}/2 is on every parameter",
+            f"retraining, too, ends at a gradient norm of at most {gradient_norm:g}, as the same clean phase sees to",
+        ),
+        entry=entry,
+    )
+
+
 def regularized_head(
     *,
     lipschitz: float,

@@ -49,6 +49,9 @@ def judge(run: Mapping[str, Any], blocks: Sequence[Block]) -> list[dict[str, Any
     ]
     if reset is not None:
         rows += _reset(run, reset)
+    if run["clean"] is not None and "until" in run["clean"]:
+        how = "gradient norm of the whole retained loss where the noise begins"
+        rows.append(("noise entry", run["entry_gradient"], run["clean"]["until"], how))
     if run["model_clip"] is not None:
         rows.append(("model clip", run["model_norm"], run["model_clip"], "norm of the model where the noise begins"))
     return [_check(*row) for row in rows]

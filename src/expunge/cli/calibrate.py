@@ -20,6 +20,7 @@ def calibrate(
     data_dir: Path | None = None,
     download: bool = False,
     weights: Path | None = None,
+    first_stage: Path | None = None,
     epochs: WholeNumber | None = None,
     steps: WholeNumber | None = None,
     device: str = "cpu",
@@ -62,6 +63,9 @@ def calibrate(
         Get what is missing from the published mirrors.
     weights
         Public weights, where the workload begins with some.
+    first_stage
+        Calibrate the second stage alone, which begins with these weights (of `expunge train --permanent`); the deletion is
+        drawn from the revocable samples.
     epochs
         Training epochs, if not the recipe's.
     steps
@@ -73,7 +77,7 @@ def calibrate(
     dataset
         package.module:function → the data set it trains on (anything with a length and items).
     deletion
-        random:0.1 (a fraction), class:5, group:7 (one user's records), file:indices.txt, or your own
+        random:0.1 (a fraction), random:50 (so many), class:5, group:7 (one user's records), file:indices.txt, or your own
         package.module:function(dataset, seed) → indices.
     pairs
         n; they support a failure probability of 1/(n+1) and nothing smaller.
@@ -119,7 +123,14 @@ def calibrate(
         Print one JSON object.
     """
     _refuse_misuse(
-        workload, train, dataset, every, plot, clean_steps is not None or design in KEEP_SPACES, clean_loader
+        workload,
+        train,
+        dataset,
+        first_stage,
+        every,
+        plot,
+        clean_steps is not None or design in KEEP_SPACES,
+        clean_loader,
     )
     import expunge
 
@@ -129,13 +140,16 @@ def calibrate(
     with loading.users_code():
         if workload is not None:
             runner, data, loader, loss = _ours(
-                workload, every, scale=scale, data_dir=data_dir, allow_download=download, weights=weights,
+                workload, every, first_stage, scale=scale, data_dir=data_dir, allow_download=download, weights=weights,
                 device=loading.device(device), **_given(epochs=epochs, steps=steps),
             )  # fmt: skip
         else:
             runner, data = loading.function("train", str(train)), loading.function("dataset", str(dataset))()
             loader = clean_loader and loading.function("clean-loader", clean_loader)
             loss = loading.function("clean-loss", clean_loss) if clean_loss else loading.cross_entropy
+        removed = loading.deletion(deletion)
+        if first_stage is not None:
+            removed = runner.__self__.deletion(removed)
         if not hasattr(data, "__len__") or not hasattr(data, "__getitem__"):
             raise ConfigError(
                 f"--dataset {dataset} must return something with a length and items; got {type(data).__name__}."
@@ -145,7 +159,7 @@ def calibrate(
             found = expunge.calibrate(
                 runner,
                 data,
-                loading.deletion(deletion),
+                removed,
                 clean=loading.clean_phase(clean_steps, clean_optimizer, clean_lr),
                 **later,
                 pairs=pairs,
@@ -169,6 +183,7 @@ def _refuse_misuse(
     workload: str | None,
     train: str | None,
     dataset: str | None,
+    first_stage: Path | None,
     every: int | None,
     plot: Path | None,
     trains_later: bool,
@@ -176,6 +191,8 @@ def _refuse_misuse(
 ) -> None:
     if (workload is None) == (train is None) or (train is None) != (dataset is None):
         raise ConfigError("give either --workload, or both --train and --dataset.")
+    if first_stage is not None and (workload is None or every is not None):
+        raise ConfigError("--first-stage is for a --workload in two stages, without --every.")
     if workload is not None and plot is not None and every is None:
         raise ConfigError("--plot draws a trajectory: say with --every how many steps lie between two points.")
     if train is not None and every is not None:
@@ -190,9 +207,15 @@ def _given(**changes: Any) -> dict[str, Any]:
     return {name: value for name, value in changes.items() if value is not None}
 
 
-def _ours(name: str, every: int | None, **options: Any) -> tuple[Any, Any, Callable[..., Any], Callable[..., Any]]:
+def _ours(
+    name: str, every: int | None, first_stage: Path | None, **options: Any
+) -> tuple[Any, Any, Callable[..., Any], Callable[..., Any]]:
     from .. import workloads
 
+    if first_stage is not None:
+        second = {name: options.pop(name) for name in ("epochs", "steps") if name in options}
+        ready = workloads.open_ready(name, first_stage, second=second, **options)
+        return ready.train, ready.workload.dataset, ready.workload.loader, ready.workload.loss
     opened = workloads.open_workload(name, **options)
     return opened.train if every is None else opened.trajectory(every), opened.dataset, opened.loader, opened.loss
 

@@ -49,6 +49,12 @@ COMMANDS = {
         "Example: `expunge unlearn --model shop:model --weights trained.pt --data shop:retained --forget forget.txt "
         "--proximity proximity.json --epsilon 30 --delta 1e-5 --clip 0 --step-size 0 --fine-tune-steps 200`",
     ),
+    "requests": (
+        "Deletion requests one after another on a head, and the ledger of them.",
+        "For a linear head on features of a public backbone. The first call trains and needs --data, --epsilon, --delta, "
+        "--l2 and --gradient; a later one with --forget is a request; one without verifies the ledger and shows it.\n\n"
+        "Example: `expunge requests shop --data shop:samples --forget forget.txt`",
+    ),
     "verify": (
         "Check a certificate, alone or against weights.",
         "Needs neither data nor the training code, and no network. Without --weights only the document is checked, without "

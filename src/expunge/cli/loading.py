@@ -142,12 +142,12 @@ def indices(path: Path) -> list[int]:
 
 
 def deletion(text: str) -> Any:
-    """Who asks to be forgotten: random:FRACTION, class:LABEL, group:NAME, file:PATH, or a function of the user's."""
+    """Who asks to be forgotten: random:FRACTION (or COUNT), class:LABEL, group:NAME, file:PATH, or a user's function."""
     from .. import workloads
 
     kind, _, value = text.partition(":")
     makers: dict[str, Callable[[str], Any]] = {
-        "random": lambda fraction: workloads.RandomDeletion(float(fraction)),
+        "random": lambda share: workloads.RandomDeletion(int(share) if share.isdigit() else float(share)),
         "class": lambda label: workloads.ClassDeletion(int(label)),
         "group": lambda group: workloads.GroupDeletion(int(group) if group.lstrip("-").isdigit() else group),
         "file": workloads.IndexDeletion.from_file,

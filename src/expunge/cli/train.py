@@ -12,7 +12,9 @@ from . import loading
 from .numbers import WholeNumber
 from .output import print_facts, print_json
 
-WorkloadName = Literal["digits-mlp", "mnist-mlp", "cifar10-resnet18", "cifar10-vit_tiny", "cifar10-head"]
+WorkloadName = Literal[
+    "digits-mlp", "mnist-mlp", "cifar10-resnet18", "cifar10-resnet20", "cifar10-vit_tiny", "cifar10-head"
+]
 
 
 def train(
@@ -25,6 +27,8 @@ def train(
     epochs: WholeNumber | None = None,
     steps: WholeNumber | None = None,
     weights: Path | None = None,
+    permanent: str | None = None,
+    first_stage: Path | None = None,
     forget: Path | None = None,
     device: str = "cpu",
     output: Path = Path("model.safetensors"),
@@ -54,6 +58,11 @@ def train(
         Stop after so many steps.
     weights
         Public weights to begin with: of the backbone of a head, or pretrained ones for the ViT.
+    permanent
+        Samples that will never be recalled: random:0.5, group:NAME, class:LABEL, file:PATH. Training then has two stages,
+        and all other options are those of the second.
+    first_stage
+        With --permanent: where its weights go, or where they are (default: reference.safetensors).
     forget
         A file of sample indices to leave out: training on the retained data alone, which is what unlearning is held against.
     device
@@ -78,21 +87,21 @@ def train(
     changes: dict[str, Any] = {
         name: value for name, value in (("epochs", epochs), ("steps", steps)) if value is not None
     }
+    if first_stage is not None and permanent is None:
+        raise ConfigError(
+            "--first-stage belongs to training in two stages: name the permanent samples with --permanent."
+        )
     with ExitStack() as stack:
         bars = _Bars(quiet=quiet or json)
         stack.enter_context(bars)
-        opened = workloads.open_workload(
-            workload,
-            scale=scale,
-            data_dir=data_dir,
-            allow_download=download,
-            weights=weights,
-            device=loading.device(device),
-            progress=bars.bytes,
-            feature_progress=bars.images,
-            **changes,
-        )
-        stream = _stream(opened, forget)
+        place: dict[str, Any] = {"scale": scale, "data_dir": data_dir, "allow_download": download, "weights": weights}
+        place |= {"device": loading.device(device), "progress": bars.bytes, "feature_progress": bars.images}
+        if permanent is None:
+            opened = workloads.open_workload(workload, **place, **changes)
+            stream = _stream(opened, forget)
+        else:
+            opened = _second_stage(workload, permanent, first_stage, place, changes, seed, bars)
+            stream = opened.stream(forget and workloads.IndexDeletion.from_file(forget), seed)
         rows: list[dict[str, Any]] = []
         tell = stack.enter_context(_Lines(metrics, rows))
         model = opened.train(
@@ -106,11 +115,31 @@ def train(
         "samples": len(stream),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "weights": str(output),
-        "sha256": {"weights": weight_files.save(model.state_dict(), output), "data": opened.dataset.sha256},
+        "sha256": {"weights": weight_files.save(model.state_dict(), output), "data": stream.dataset.sha256},
         "last": rows[-1],
         "seconds": round(sum(row["train_seconds"] + row["test_seconds"] for row in rows), 3),
     }
     print_json(answer) if json else _show(answer)
+
+
+def _second_stage(
+    workload: str,
+    permanent: str,
+    first_stage: Path | None,
+    place: dict[str, Any],
+    changes: dict[str, Any],
+    seed: int,
+    bars: "_Bars",
+) -> Any:
+    """The workload in two stages, the first of them done now or before."""
+    from .. import workloads
+
+    ready = workloads.open_ready(workload, loading.deletion(permanent), second=changes, **place)
+    path = first_stage or Path("reference.safetensors")
+    if not path.exists():
+        loading.destination("first-stage", path)
+        ready.save_reference(ready.reference(seed, on_step=bars.step), path, seed)
+    return ready.load_reference(path)
 
 
 def _stream(opened: Any, forget: Path | None) -> Any:

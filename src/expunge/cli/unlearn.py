@@ -40,6 +40,7 @@ def unlearn(
     fine_tune_lr: float = 0.01,
     fine_tune_optimizer: Literal["sgd", "adam", "adamw"] = "sgd",
     forget: Path | None = None,
+    first_stage: Path | None = None,
     public: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
     looks: WholeNumber = 1,
     after: Path | None = None,
@@ -100,6 +101,8 @@ def unlearn(
         Their optimiser.
     forget
         A file of sample indices that must not be among the retained data (which then is a torch Subset).
+    first_stage
+        The first stage's weights, of `expunge train --permanent`: a request that names a permanent sample is refused.
     public
         Name patterns of frozen parameters and buffers that never saw the data.
     looks
@@ -135,6 +138,8 @@ def unlearn(
     ):  # what cannot sign should not be found out after the run, so let it sign something worthless
         certificates.sign(certificates.Certificate({"sha256": {"output_weights": ""}}), sign_key)
     claimed, forgotten = loading.proximity(proximity), None if forget is None else loading.indices(forget)
+    if first_stage is not None:
+        _refuse_permanent(first_stage, forgotten)
     recipe = expunge.FineTune(fine_tune_steps, fine_tune_optimizer, fine_tune_lr) if fine_tune_steps else None
     with loading.users_code():
         made = loading.model(model, weights, device)
@@ -182,6 +187,16 @@ def unlearn(
         "seconds": outcome.record.seconds,
     }
     print_json(answer) if json else _show(answer, plan.gap)
+
+
+def _refuse_permanent(first_stage: Path, forgotten: list[int] | None) -> None:
+    import torch
+
+    from .. import workloads
+
+    if forgotten is None:
+        raise ConfigError("--first-stage is held against the request: name the samples to forget with --forget.")
+    workloads.refuse_permanent(torch.tensor(forgotten), workloads.load_first_stage(first_stage).permanent)
 
 
 def _check_places(output: Path, certificate: Path, after: Path | None) -> None:

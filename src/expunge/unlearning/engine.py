@@ -27,6 +27,7 @@ from ..subspaces.probe import Bystander, decomposition_error
 from .batches import Batches, Guard
 from .buffers import estimate_statistics, recompute_buffers, reset_statistics, training_mode
 from .coverage import take_inventory
+from .entry import arrived, refuse_unmeasurable
 from .fine_tune import FineTune
 from .gradients import Gradients
 from .noise import NoiseSource
@@ -123,6 +124,7 @@ class Run:
         self.reset = Reset(design, self.inventory, options.public) if isinstance(design, KeepSpace) else None
         guard = Guard(loader, options.forget, options.indices)
         random = torch.Generator().manual_seed(int(torch.randint(2**62, ()).item())).get_state()
+        refuse_unmeasurable(self.recipes, loader, self.parameters)
         self.batches = Batches(loader, self.parameters[0].device, random=random, guard=guard)
         self.gradients = Gradients(model, loss, self.batches, options)
         simulate = options.simulate
@@ -271,7 +273,7 @@ class Run:
             seal.check(where)
             return last["loss"]
 
-        while self.step < recipe.steps:
+        while not arrived(recipe, self.step, self.gradients, self.record):
             for group, rate in zip(self.optimizer.param_groups, base, strict=True):
                 group["lr"] = rate * recipe.rate(self.step)
             self.optimizer.step(closure)

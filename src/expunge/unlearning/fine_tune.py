@@ -26,6 +26,8 @@ class FineTune:
     `optimizer`: "sgd", "adam", "adamw", or a function of the parameters that makes any torch optimiser. "lbfgs" takes an
     iteration a step, and wants lr=1 and a loader that gives all samples in one batch.
     `schedule`: "constant", "cosine" (to zero), or a function of the step that multiplies the learning rate.
+    `until`: a clean phase ends as soon as the gradient of the whole loss is no longer than this, and is refused if `steps`
+    do not bring it there (docs/requests.md).
     """
 
     steps: int
@@ -34,12 +36,15 @@ class FineTune:
     momentum: float = 0.9
     weight_decay: float = 0.0
     schedule: str | Schedule = "constant"
+    until: float | None = None
 
     def __post_init__(self) -> None:
         whole("steps", self.steps, least=0)
         number("lr", self.lr, least=0.0)
         number("momentum", self.momentum, least=0.0, below=1.0)
         number("weight_decay", self.weight_decay, least=0.0)
+        if self.until is not None:
+            number("until", self.until, above=0.0)
         if isinstance(self.optimizer, str) and self.optimizer not in KINDS:
             raise ConfigError(
                 f"optimizer must be 'sgd', 'adam', 'adamw', 'lbfgs' or a function; got {self.optimizer!r}."
@@ -72,8 +77,9 @@ class FineTune:
         return all(isinstance(part, str) or "<" not in _name(part) for part in (self.optimizer, self.schedule))
 
     def describe(self) -> dict[str, Any]:
-        """As plain JSON values; functions by name."""
-        return {key: value if not callable(value) else _name(value) for key, value in asdict(self).items()}
+        """As plain JSON values; functions by name, and `until` where there is one."""
+        values = {key: value if not callable(value) else _name(value) for key, value in asdict(self).items()}
+        return values if self.until is not None else {key: values[key] for key in values if key != "until"}
 
 
 def _fresh(optimizer: torch.optim.Optimizer, parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:

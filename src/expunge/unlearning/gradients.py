@@ -45,6 +45,11 @@ class Gradients:
             self._model.zero_grad(set_to_none=True)
         return total
 
+    def norm(self) -> float:
+        """Of the gradients as they are; infinite where there are none."""
+        found = [parameter.grad.norm() for parameter in self._model.parameters() if parameter.grad is not None]
+        return torch.stack(found).norm().item() if found else math.inf
+
     def tolerate(self, what: str, where: str) -> None:
         """Something is not finite: an error, unless the user allowed it."""
         if self._options.nonfinite == "error":

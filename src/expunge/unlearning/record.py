@@ -65,6 +65,7 @@ class Record:
     blocks: list[BlockRecord] = field(default_factory=list[BlockRecord])
     reset: dict[str, Any] | None = None  # of a keep-space: what was reset, and how well
     clean: dict[str, Any] | None = None
+    entry_gradient: float | None = None  # where the clean phase ended, if that decides when it ends
     fine_tune: dict[str, Any] | None = None
     batches: int = 0
     output_sha256: str = ""

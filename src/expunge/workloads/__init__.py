@@ -13,11 +13,13 @@ from .dataset import Dataset
 from .deletion import ClassDeletion, Deletion, GroupDeletion, IndexDeletion, RandomDeletion, index_sha256
 from .evaluation import accuracy
 from .features import Backbone, extract
+from .first_stage import FirstStage, load_first_stage, refuse_permanent
 from .heads import Constants, constants, linear_head, mlp_head, penalty
 from .loader import Loader
 from .loss import TrainingLoss
 from .models import MODELS, build
-from .recipes import RECIPES, Recipe, recipe
+from .ready import Ready, Revocable, open_ready
+from .recipes import READY, RECIPES, Recipe, ready_recipes, recipe
 from .split import Split, split
 from .stream import Stream
 from .training import Step, steps, train
@@ -26,6 +28,7 @@ from .workload import Trajectory, Workload, open_workload
 __all__ = [
     "DATASETS",
     "MODELS",
+    "READY",
     "RECIPES",
     "Augment",
     "Backbone",
@@ -33,11 +36,14 @@ __all__ = [
     "Constants",
     "Dataset",
     "Deletion",
+    "FirstStage",
     "GroupDeletion",
     "IndexDeletion",
     "Loader",
     "RandomDeletion",
+    "Ready",
     "Recipe",
+    "Revocable",
     "Split",
     "Step",
     "Stream",
@@ -51,10 +57,14 @@ __all__ = [
     "index_sha256",
     "linear_head",
     "load",
+    "load_first_stage",
     "mlp_head",
+    "open_ready",
     "open_workload",
     "penalty",
+    "ready_recipes",
     "recipe",
+    "refuse_permanent",
     "split",
     "steps",
     "train",

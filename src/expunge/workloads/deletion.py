@@ -33,23 +33,31 @@ class Deletion(Protocol):
 
 @dataclass(frozen=True)
 class RandomDeletion:
-    """A random fraction of all samples; another one with each seed."""
+    """A random fraction of all samples, or a whole number of them (1, 2, …); others with each seed."""
 
     fraction: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.fraction, bool) or not isinstance(self.fraction, (int, float)) or not 0 < self.fraction < 1:
-            raise ConfigError(f"fraction must be a number above 0 and below 1; got {self.fraction!r}.")
+        if not self._counted and (not isinstance(self.fraction, (int, float)) or not 0 < self.fraction < 1):
+            raise ConfigError(
+                f"fraction must be a number above 0 and below 1, or a whole number of samples; got {self.fraction!r}."
+            )
+
+    @property
+    def _counted(self) -> bool:
+        return type(self.fraction) is int and self.fraction >= 1
 
     def forget(self, dataset: Sized, seed: int) -> Tensor:
         """`fraction` of the samples, rounded to a whole number."""
-        count = round(self.fraction * len(dataset))
-        chosen = torch.randperm(len(dataset), generator=generator(seed, "deletion"))[:count]
+        count = self.fraction if self._counted else round(self.fraction * len(dataset))
+        if count > len(dataset):
+            raise DataError(f"the deletion asks for {count} of {len(dataset)} samples. Ask for fewer.")
+        chosen = torch.randperm(len(dataset), generator=generator(seed, "deletion"))[: int(count)]
         return _found(chosen, f"{self.fraction:g} of {len(dataset)} samples")
 
     def describe(self) -> dict[str, Any]:
         """Plain values."""
-        return {"kind": "random", "fraction": self.fraction}
+        return {"kind": "random", "count" if self._counted else "fraction": self.fraction}
 
 
 @dataclass(frozen=True)

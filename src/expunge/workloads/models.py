@@ -11,6 +11,7 @@ from torch.nn import functional
 from .. import weights as weight_files
 from ..errors import ConfigError, DataError
 from . import vision
+from .resnet import resnet8, resnet20
 from .seeds import derive
 
 
@@ -68,6 +69,8 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "mlp": mlp,
     "digits_mlp": digits_mlp,
     "resnet18": resnet18,
+    "resnet8": resnet8,
+    "resnet20": resnet20,
     "vit_tiny": vit_tiny,
 }
 

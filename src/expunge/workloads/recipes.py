@@ -5,7 +5,7 @@ CPU cores and keeps what decides about Δ: the optimiser, its learning rate's fo
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from ..errors import ConfigError
@@ -23,7 +23,10 @@ class Recipe:
     l2          λ/2 ‖θ‖² in the loss itself, where weight_decay acts in the optimiser
     batch_size  None: all samples in every step
     steps       stop after so many, whatever the epochs say
+    schedule    "linear" falls to 0, step by step; the others change between epochs
     milestones  epochs after which a multistep schedule divides the learning rate by ten
+    average     the last so many of all steps, as a share; the model ends with the mean of their weights. 0: the last alone
+    autocast    forward and backward in bfloat16; weights and steps stay float32
     mean, std   instead of the data set's, for weights that were pretrained with others (in units of the inputs)
     """
 
@@ -38,9 +41,11 @@ class Recipe:
     momentum: float = 0.0
     weight_decay: float = 0.0
     l2: float = 0.0
-    schedule: Literal["constant", "multistep", "cosine"] = "constant"
+    schedule: Literal["constant", "multistep", "cosine", "linear"] = "constant"
     milestones: tuple[int, ...] = ()
     steps: int | None = None
+    average: float = 0.0
+    autocast: bool = False
     augment: Augment = PLAIN
     mean: tuple[float, ...] | None = None
     std: tuple[float, ...] | None = None
@@ -58,9 +63,16 @@ class Recipe:
             value = getattr(self, name)
             if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
                 raise ConfigError(f"{name} must be a finite number, at least 0; got {value!r}.")
+        if not 0.0 <= self.average <= 1.0:
+            raise ConfigError(f"average must be a share of the steps, from 0 to 1; got {self.average!r}.")
 
-    def rate(self, epoch: int) -> float:
-        """The learning rate in an epoch (from 0): torch's MultiStepLR and CosineAnnealingLR, in closed form."""
+    def rate(self, epoch: int, done: float = 0.0) -> float:
+        """The learning rate in an epoch (from 0): torch's MultiStepLR and CosineAnnealingLR, in closed form.
+
+        `done` is the share of all steps that were taken, which a linear schedule goes by.
+        """
+        if self.schedule == "linear":
+            return self.lr * (1.0 - done)
         if self.schedule == "multistep":
             return self.lr * 0.1 ** sum(epoch >= milestone for milestone in self.milestones)
         if self.schedule == "cosine":
@@ -92,6 +104,11 @@ _RESNET: dict[str, Any] = {
     "workload": "cifar10-resnet18", "dataset": "cifar10", "model": "resnet18", "optimizer": "sgd", "lr": 0.1,
     "momentum": 0.9, "weight_decay": 5e-4, "augment": Augment(crop=4, flip=True),
 }  # fmt: skip
+_RESNET20: dict[str, Any] = {
+    "workload": "cifar10-resnet20", "dataset": "cifar10", "model": "resnet20", "optimizer": "sgd", "lr": 0.2,
+    "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 128, "schedule": "linear", "autocast": True,
+    "augment": Augment(crop=4, flip=True), "source": "ours: no such workload in the paper",
+}  # fmt: skip
 _VIT: dict[str, Any] = {
     "workload": "cifar10-vit_tiny", "dataset": "cifar10", "model": "vit_tiny", "optimizer": "adamw", "lr": 3e-4,
     "weight_decay": 0.05, "batch_size": 64, "mean": (127.5,) * 3, "std": (127.5,) * 3,  # the pretraining's
@@ -116,6 +133,8 @@ _ALL = (
         scale="paper", epochs=182, batch_size=256, schedule="multistep", milestones=(91, 136), **_RESNET,
         source="table tab:cifar10-train-hparams",
     ),
+    Recipe(scale="laptop", epochs=8, **_RESNET20),
+    Recipe(scale="paper", epochs=100, **_RESNET20),
     Recipe(
         scale="laptop", epochs=1, steps=200, test_samples=1000, augment=Augment(flip=True, resize=64),
         options=(("image_size", 64), ("pretrained", False)), **_VIT,
@@ -142,3 +161,22 @@ def recipe(workload: str, scale: str = "laptop") -> Recipe:
     if (workload, scale) not in RECIPES:
         raise ConfigError(f"scale must be laptop or paper; got {scale!r}.")
     return RECIPES[workload, scale]
+
+
+# Two stages, for users who can plan ahead (docs/ready.md): what each changes in the recipe above. The first is ordinary
+# training. The second is gentle: Δ grows with its step size, and so does what it teaches.
+_GENTLE: dict[str, Any] = {"schedule": "linear", "average": 0.5, "weight_decay": 0.0}
+READY: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "digits-mlp": ({}, {"epochs": 5, "lr": 0.005, **_GENTLE}),
+    "mnist-mlp": ({"schedule": "linear"}, {"epochs": 1, "lr": 0.0005, **_GENTLE}),
+    "cifar10-resnet20": ({}, {"epochs": 1, "lr": 0.001, "batch_size": 64, **_GENTLE}),
+}
+
+
+def ready_recipes(workload: str, scale: str = "laptop") -> tuple[Recipe, Recipe]:
+    """The first stage's recipe, on permanent data, and the second's, on revocable data."""
+    if workload not in READY:
+        raise ConfigError(f"there are recipes in two stages for {', '.join(READY)}; got {workload!r}.")
+    first, second = READY[workload]
+    plain = recipe(workload, scale)
+    return replace(plain, **first), replace(plain, **second)

@@ -101,18 +101,20 @@ class _Run:
         self.loss_sum, self.right, self.seen, self.seconds = 0.0, 0, 0, 0.0
         self.history: list[dict[str, Any]] = []
         self.look: list[tuple[float, int]] = []  # loss and hits at the last look, if there was one
+        self.mean_state: dict[str, Tensor] = {}
 
     def advance(self) -> None:
         """One step, and the end of the epoch where it is one."""
         started = time.monotonic()
         epoch, position = divmod(self.step, self.recipe.steps_per_epoch(len(self.stream)))
         for group in self.optimizer.param_groups:
-            group["lr"] = self.recipe.rate(epoch)
+            group["lr"] = self.recipe.rate(epoch, self.step / self.steps)
         inputs, labels = self._batch(epoch, position)
         with torch.random.fork_rng():
             torch.manual_seed(derive(self.seed, "model", self.step))  # for dropout
             loss = self._update(inputs, labels)
         self.step += 1
+        self._average()
         self.seconds += time.monotonic() - started
         self.on_step(Step(epoch + 1, self.step, self.steps, loss, self.model))
         if self.step % self.recipe.steps_per_epoch(len(self.stream)) == 0 or self.step == self.steps:
@@ -140,8 +142,9 @@ class _Run:
 
         def closure() -> float:
             self.optimizer.zero_grad(set_to_none=True)
-            scores = self.model(inputs)
-            loss = cross_entropy(scores, labels) + penalty(self.model, self.recipe.l2)
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.recipe.autocast):
+                scores = self.model(inputs)
+                loss = cross_entropy(scores, labels) + penalty(self.model, self.recipe.l2)
             looks.append((loss.item(), int((scores.argmax(1) == labels).sum())))
             loss.backward()
             return loss.item()
@@ -154,6 +157,20 @@ class _Run:
         self.right += next(right for found, right in looks[::-1] if found == loss)
         self.seen += len(labels)
         return loss
+
+    @torch.no_grad()
+    def _average(self) -> None:
+        """Collect the mean of the last weights (and statistics), and end with it."""
+        first = self.steps - round(self.recipe.average * self.steps)
+        if self.step <= first:
+            return
+        own = {name: value for name, value in self.model.state_dict().items() if value.is_floating_point()}
+        if not self.mean_state:
+            self.mean_state = {name: value.clone() for name, value in own.items()}
+        for name, value in own.items():
+            self.mean_state[name] += (value - self.mean_state[name]) / (self.step - first)
+            if self.step == self.steps:
+                value.copy_(self.mean_state[name])
 
     def _check(self, loss: float) -> None:
         if not math.isfinite(loss):
@@ -173,7 +190,7 @@ class _Run:
         row = {
             "epoch": epoch,
             "step": self.step,
-            "learning_rate": self.recipe.rate(epoch - 1),
+            "learning_rate": self.recipe.rate(epoch - 1, (self.step - 1) / self.steps),
             "loss": self.loss_sum / self.seen,
             "train_accuracy": self.right / self.seen,
             "test_accuracy": found,
@@ -211,7 +228,7 @@ class _Run:
             self.on_epoch(row)
 
 
-_COUNTERS = ("step", "loss_sum", "right", "seen", "seconds", "history", "look")
+_COUNTERS = ("step", "loss_sum", "right", "seen", "seconds", "history", "look", "mean_state")
 
 
 def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
