@@ -71,20 +71,26 @@ _DIGITS = Settings(
     classes={"gradient_ascent": {"lr": 0.013}, "influence": {"alpha": 50.0}, "salun": {"epochs": 3, "lr": 0.01}},
 )
 _SGD: Values = {"steps": 200, "lr": 0.01}
-_MNIST = Settings(  # every method takes about 200 steps or fewer. Set on models of one epoch; class influence was not tried
-    recovery=FineTune(steps=200, optimizer="adam", lr=1e-3),
-    level=0.02,
-    both={"fine_tune": _SGD, "amun": {**_SGD, "radius": 1.0, "attack_steps": 20}, "salun": {"steps": 200, "lr": 0.003}},
-    random={
-        "gradient_ascent": {"epochs": 1},
-        "influence": {"alpha": 3.0, "fisher_samples": 200},
-        "l1_sparse": {**_SGD, "gamma": 5e-5},
-    },
-    classes={
-        "gradient_ascent": {"steps": 22},
-        "influence": {"alpha": 0.3, "fisher_samples": 200},
-        "l1_sparse": {**_SGD, "gamma": 2e-4},
-    },
+_MNIST = (
+    Settings(  # every method takes about 200 steps or fewer. Set on models of one epoch; class influence was not tried
+        recovery=FineTune(steps=200, optimizer="adam", lr=1e-3),
+        level=0.02,
+        both={
+            "fine_tune": _SGD,
+            "amun": {**_SGD, "radius": 1.0, "attack_steps": 20},
+            "salun": {"steps": 200, "lr": 0.003},
+        },
+        random={
+            "gradient_ascent": {"epochs": 1},
+            "influence": {"alpha": 3.0, "fisher_samples": 200},
+            "l1_sparse": {**_SGD, "gamma": 5e-5},
+        },
+        classes={
+            "gradient_ascent": {"steps": 22},
+            "influence": {"alpha": 0.3, "fisher_samples": 200},
+            "l1_sparse": {**_SGD, "gamma": 2e-4},
+        },
+    )
 )
 _SHORT = {name: {"steps": 60} for name in ("fine_tune", "gradient_ascent", "l1_sparse", "salun", "amun")}
 _FEW_PASSES = {"influence": {"fisher_samples": 200}, "amun": {"steps": 60, "attack_steps": 10}}
