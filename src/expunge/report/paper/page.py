@@ -39,8 +39,8 @@ def _papers_gap(document: Document) -> list[str]:
 
 def _verdicts(panel: Mapping[str, Any], scaled: str) -> list[str]:
     """Agreement with the paper; validity of its noise; whether blocks help; worth against the same steps from scratch."""
-    agreed = [] if scaled else _agreement(panel)  # the paper's numbers belong to runs of full length
-    sentences = [*agreed, *_diverged(panel), *_validity(panel), *_blocks(panel), *_worth(panel)]
+    judged = [] if scaled else [*_agreement(panel), *_blocks(panel), *_worth(panel)]  # short runs prove nothing
+    sentences = [*_diverged(panel), *_validity(panel), *judged]
     return [f"**{panel['title']}**: {sentence}" for sentence in sentences]
 
 
