@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint types docs clean
+.PHONY: demo test lint types docs benchmark clean
 .DEFAULT_GOAL := demo
 
 # The environment is made anew only when what it is made from has changed.
@@ -28,6 +28,10 @@ types: .venv/ready
 
 docs: .venv/ready
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict # --quiet would count no warnings, and let broken links pass
+
+# Small, and only ratios: fails where one is more than twice its target.
+benchmark: .venv/ready
+	@OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --smoke
 
 clean:
 	rm -rf .venv site demo .pytest_cache .ruff_cache .hypothesis

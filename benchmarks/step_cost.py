@@ -150,7 +150,7 @@ def measure(name: str, design: Design, repeats: int, backwards: int) -> dict[str
             optimizer.step()
         del active, watched
         with watch("entry"):
-            active = ActiveBlock(parameters, partition.parts(repeat % count, parameters), decays=True)
+            active = ActiveBlock(parameters, partition.parts(repeat % count, parameters), keeps=STEP.weight_decay > 0.0)
             watched = Bystander(partition, repeat % count, parameters)
         seal = Seal(model, named)
         with watch("engine"):

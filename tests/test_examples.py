@@ -63,6 +63,19 @@ def test_a_fabric_loop(capsys):
     assert accuracies(out)[0] > 80.0
 
 
+@pytest.mark.parametrize("library", ["lightning_fabric", "accelerate"])
+def test_two_processes_of_a_framework(library):
+    pytest.importorskip(library)
+    script = ROOT / "examples" / f"{library.removeprefix('lightning_')}_processes.py"
+    words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    accuracy = re.fullmatch(r"2 processes, epsilon 20, accuracy (\d+\.\d)%", done.stdout.strip())
+    assert accuracy is not None, done.stdout
+    assert float(accuracy[1]) > 90.0
+
+
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_from_top_to_bottom(notebook, tmp_path):
     """In a process of its own: what a kernel's packages warn about is not for this suite."""

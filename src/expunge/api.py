@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from . import calibration, planning, subspaces, unlearning, weights
 from . import certificate as certificates
@@ -16,6 +17,7 @@ from .accounting.checks import number
 from .accounting.recertify import conversion
 from .calibration import Calibration
 from .certificate import Certificate, Finding
+from .certificate.document import read_document
 from .errors import BudgetError, ConfigError, ProximityError
 from .unlearning import FineTune, Loss, Options, Record
 
@@ -141,7 +143,8 @@ def plan(
     if not isinstance(blocks, subspaces.Design):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigError(f"blocks must be a block design, such as expunge.Permutation(4); got {blocks!r:.60}.")
     _refuse_unnamed(blocks)
-    trainable = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    bare = model.module if isinstance(model, DistributedDataParallel) else model
+    trainable = {name: p for name, p in bare.named_parameters() if p.requires_grad}
     if not trainable:
         raise ConfigError(
             "the model has no trainable parameter, so no noise has a place. Unfreeze it: requires_grad_(True)."
@@ -213,7 +216,7 @@ def unlearn(
         after = certificates.load(after)
     if after is not None and after["kind"] == "certificate":
         certificates.verify(after)
-    started_from = None if after is None else weights.digest(model.state_dict())
+    started_from = None if after is None else weights.digest(weights.state_of(model))
     certificates.history(plan.proximity, started_from, looks=looks, after=after)
     if clean is not None and plan.model_clip is not None:
         raise ConfigError(
@@ -258,7 +261,10 @@ def unlearn(
             progress=progress,
         ),
     )
-    return Outcome(model, _certify(plan, record, looks, after), record)
+    group = unlearning.Group(model)
+    with group.watched():
+        document = group.once(lambda: _certify(plan, record, looks, after).to_bytes())
+    return Outcome(model, Certificate(read_document(document)), record)
 
 
 def _design_of(plan: planning.Plan, given: subspaces.Design | None) -> subspaces.Design:

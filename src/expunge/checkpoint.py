@@ -28,10 +28,8 @@ class Checkpoint:
     def __init__(self, path: str | Path | None, *, every: float, fingerprint: str) -> None:
         self._path = None if path is None else Path(path)
         self._every, self._fingerprint, self._last = every, fingerprint, time.monotonic()
-        if self._path is not None and not (self._path.parent.is_dir() and os.access(self._path.parent, os.W_OK)):
-            raise ConfigError(
-                f"checkpoint {self._path}: its folder does not exist or cannot be written. Make it first."
-            )
+        if self._path is not None:
+            refuse_place(self._path)
 
     def load(self) -> dict[str, Any] | None:
         """The state of an interrupted run; none where there is nothing to resume."""
@@ -42,7 +40,7 @@ class Checkpoint:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
                 state = json.loads((file.metadata() or {})["state"])
             whole, found = state["sha256"] == _sha256(tensors), state["fingerprint"]
-            unpacked = _unpack(state["state"], tensors)
+            unpacked = unpack(state["state"], tensors)
         except (SafetensorError, LookupError, TypeError, ValueError, OSError) as error:
             raise DataError(
                 f"{self._path} is no checkpoint of a run ({error}). Delete it, or name another path."
@@ -50,10 +48,7 @@ class Checkpoint:
         if not whole:
             raise DataError(f"{self._path} was damaged: its content is not what was written. Delete it to begin again.")
         if found != self._fingerprint:
-            raise ConfigError(
-                f"{self._path} is the checkpoint of another run (other data, weights, settings or seed). "
-                "Delete it, or name another path."
-            )
+            raise other_run(self._path)
         return unpacked
 
     def save(self, state: Callable[[], dict[str, Any]], *, now: bool = False) -> None:
@@ -61,7 +56,7 @@ class Checkpoint:
         if self._path is None or not (now or time.monotonic() - self._last >= self._every):
             return
         tensors: dict[str, Tensor] = {}
-        packed = _pack(state(), tensors)
+        packed = pack(state(), tensors)
         text = json.dumps({"fingerprint": self._fingerprint, "sha256": _sha256(tensors), "state": packed})
         with weights.Atomic(self._path, 0o600) as file:
             file.write(save(tensors, metadata={"state": text}))
@@ -74,29 +69,46 @@ class Checkpoint:
             self._path.with_name(f".{self._path.name}.partial").unlink(missing_ok=True)
 
 
-def _pack(value: Any, tensors: dict[str, Tensor]) -> Any:
+def refuse_place(path: Path) -> None:
+    """Where no checkpoint can be written."""
+    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+        raise ConfigError(f"checkpoint {path}: its folder does not exist or cannot be written. Make it first.")
+
+
+def other_run(path: Path) -> ConfigError:
+    """What is said of a checkpoint with another fingerprint."""
+    return ConfigError(
+        f"{path} is the checkpoint of another run (other data, weights, settings or seed). Delete it, or name another path."
+    )
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    return tensor.detach().to("cpu", copy=True).contiguous()
+
+
+def pack(value: Any, tensors: dict[str, Tensor], *, keep: Callable[[Tensor], Tensor] = _copied) -> Any:
     """Plain JSON values, with every tensor put aside under a number."""
     if isinstance(value, Tensor):
         name = f"{_TENSOR}{len(tensors)}"
-        tensors[name] = value.detach().to("cpu", copy=True).contiguous()
+        tensors[name] = keep(value)
         return name
     if isinstance(value, dict):
-        return {"dict": [[_pack(k, tensors), _pack(v, tensors)] for k, v in value.items()]}
+        return {"dict": [[pack(k, tensors, keep=keep), pack(v, tensors, keep=keep)] for k, v in value.items()]}
     if isinstance(value, (list, tuple)):
-        return {"list": [_pack(item, tensors) for item in value]}
+        return {"list": [pack(item, tensors, keep=keep) for item in value]}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise ConfigError(f"the optimiser keeps a {type(value).__name__}, which a checkpoint cannot hold. Run without one.")
 
 
-def _unpack(value: Any, tensors: dict[str, Tensor]) -> Any:
-    """What `_pack` was given, with lists for tuples."""
+def unpack(value: Any, tensors: dict[str, Tensor]) -> Any:
+    """What `pack` was given, with lists for tuples."""
     if isinstance(value, str) and value.startswith(_TENSOR):
         return tensors[value].clone()  # aligned as torch aligns: a dot product may depend on it, bit for bit
     if isinstance(value, dict) and "dict" in value:
-        return {_unpack(k, tensors): _unpack(v, tensors) for k, v in value["dict"]}
+        return {unpack(k, tensors): unpack(v, tensors) for k, v in value["dict"]}
     if isinstance(value, dict):
-        return [_unpack(item, tensors) for item in value["list"]]
+        return [unpack(item, tensors) for item in value["list"]]
     return value
 
 

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from .errors import DataError
 
@@ -42,7 +44,12 @@ def digest(state: Mapping[str, Any]) -> str:
 
 
 def save(state: Mapping[str, Any], path: str | Path, *, mode: int = 0o644) -> str:
-    """Write the canonical file, whole or not at all, and return its SHA-256."""
+    """Write the canonical file, whole or not at all, and return its SHA-256.
+
+    Processes that share a sharded model must all call this; the first one writes.
+    """
+    if any(map(is_sharded, state.values())) and dist.get_rank() > 0:
+        return digest(state)
     hashing = hashlib.sha256()
     with Atomic(Path(path), mode) as file:
         for part in _stream(state):
@@ -77,13 +84,37 @@ def load(path: str | Path) -> dict[str, Tensor]:
 def put(state: Mapping[str, Tensor], model: Any, otherwise: str) -> Any:
     """The model with this state in it; `otherwise` says first what does not fit what."""
     try:
-        model.load_state_dict(state)
+        _fill(model, state)
     except RuntimeError as error:
         reason = " ".join(str(error).split())[:300].rstrip(".")
         raise DataError(
             f"{otherwise}: {reason}. Name the factory of the model that these weights belong to."
         ) from error
     return model
+
+
+def _fill(model: nn.Module, state: Mapping[str, Tensor]) -> None:
+    if not any(map(is_sharded, model.parameters())):
+        model.load_state_dict(state)
+        return
+    from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
+
+    set_model_state_dict(model, dict(state), options=StateDictOptions(full_state_dict=True))
+
+
+def state_of(model: nn.Module) -> dict[str, Any]:
+    """A module's state under its own names, whatever is wrapped around it to train it on several processes."""
+    return (model.module if isinstance(model, DistributedDataParallel) else model).state_dict()
+
+
+def is_sharded(value: object) -> bool:
+    """A DTensor: a part of it may be with other processes."""
+    return hasattr(value, "placements")
+
+
+def local(tensor: Tensor) -> Tensor:
+    """What this process holds of it: all, unless it is sharded."""
+    return getattr(tensor, "to_local", lambda: tensor)()
 
 
 def _stream(state: Mapping[str, Any]) -> Iterator[bytes]:
@@ -109,7 +140,8 @@ def _stream(state: Mapping[str, Any]) -> Iterator[bytes]:
 
 
 def _pieces(tensor: Tensor) -> Iterator[bytes]:
-    for piece in tensor.detach().contiguous().view(-1).view(torch.uint8).split(_PIECE):
+    entire = getattr(tensor, "full_tensor", lambda: tensor)()  # one sharded tensor at a time, by all processes
+    for piece in entire.detach().contiguous().view(-1).view(torch.uint8).split(_PIECE):
         yield piece.cpu().numpy().tobytes()
 
 

@@ -142,7 +142,7 @@ def _reference(certificate: Certificate, reference: Any) -> Finding:
 
 def _weights(certificate: Certificate, model: Any) -> Finding:
     state: Any = weights.load(model) if isinstance(model, (str, Path)) else model
-    state = state.state_dict() if hasattr(state, "state_dict") else state
+    state = weights.state_of(state) if hasattr(state, "state_dict") else state
     if not isinstance(state, Mapping):
         raise ConfigError(f"model must be a module, a state dict or a path; got {type(model).__name__}.")
     found, stated = weights.digest(state), certificate["sha256"]["output_weights"]

@@ -20,6 +20,7 @@ from ..errors import ConfigError, DataError, ExpungeError
 from ..project import functions
 from ..project.clean import Clean, Optimizer
 from ..project.functions import device
+from .processes import sharded
 
 ADVICE = {  # what torch says of common mistakes, and what to do
     "Expected more than 1 value per channel": "BatchNorm cannot train on a batch of one sample: give the loader "
@@ -67,7 +68,8 @@ def with_weights(made: Any, weights_file: Path, factory: str, place: str = "cpu"
     place, state = device(place), weights.load(weights_file)
     if not isinstance(made, nn.Module):
         raise ConfigError(f"--model {factory} must return a torch.nn.Module; got {type(made).__name__}.")
-    return weights.put(state, made, f"{weights_file} does not fit the model of {factory}").to(place)
+    weights.put(state, made, f"{weights_file} does not fit the model of {factory}")
+    return made if sharded(made) else made.to(place)
 
 
 def design(name: DesignName, blocks: int) -> Any:

@@ -14,6 +14,7 @@ from . import loading
 from .keep import Keep
 from .numbers import StepCount, WholeNumber
 from .output import figure, print_facts, print_json
+from .processes import meet
 
 
 def unlearn(
@@ -129,7 +130,6 @@ def unlearn(
     import expunge
 
     from .. import certificate as certificates
-    from .. import weights as weight_files
 
     number("epsilon", epsilon, above=0.0)
     _check_places(output, certificate, after)
@@ -141,41 +141,44 @@ def unlearn(
     if first_stage is not None:
         _refuse_permanent(first_stage, forgotten)
     recipe = expunge.FineTune(fine_tune_steps, fine_tune_optimizer, fine_tune_lr) if fine_tune_steps else None
-    with loading.users_code():
-        made = loading.model(model, weights, device)
-        loading.refuse_other(proximity, made)
-        chosen = keeping.design(design, blocks, keep or Keep())
-        plan = expunge.plan(
-            made,
-            blocks=chosen,
-            proximity=claimed,
-            epsilon=epsilon,
-            delta=delta,
-            clip=clip,
-            step_size=step_size,
-            weight_decay=weight_decay,
-            steps=steps,
-            accountant=accountant,
-        )
-        with expunge.RichMeter(quiet=quiet or json) as meter:
-            outcome = expunge.unlearn(
+    with meet(device) as processes:
+        with loading.users_code():
+            made = processes.share(loading.model(model, weights, processes.device))
+            loading.refuse_other(proximity, made)
+            chosen = keeping.design(design, blocks, keep or Keep())
+            plan = expunge.plan(
                 made,
-                loading.function("data", data)(),
-                loading.cross_entropy if loss is None else loading.function("loss", loss),
-                plan,
-                design=chosen,
-                clean=loading.clean_phase(clean_steps, clean_optimizer, clean_lr),
-                fine_tune=recipe,
-                forget=forgotten,
-                public=public or (),
-                looks=looks,
-                after=after,
-                simulate=simulate,
-                checkpoint=checkpoint,
-                progress=meter,
+                blocks=chosen,
+                proximity=claimed,
+                epsilon=epsilon,
+                delta=delta,
+                clip=clip,
+                step_size=step_size,
+                weight_decay=weight_decay,
+                steps=steps,
+                accountant=accountant,
             )
+            with expunge.RichMeter(quiet=quiet or json or not processes.first) as meter:
+                outcome = expunge.unlearn(
+                    made,
+                    loading.function("data", data)(),
+                    loading.cross_entropy if loss is None else loading.function("loss", loss),
+                    plan,
+                    design=chosen,
+                    clean=loading.clean_phase(clean_steps, clean_optimizer, clean_lr),
+                    fine_tune=recipe,
+                    forget=forgotten,
+                    public=public or (),
+                    looks=looks,
+                    after=after,
+                    simulate=simulate,
+                    checkpoint=checkpoint,
+                    progress=meter,
+                )
+        processes.save(made, output)
+    if not processes.first:
+        return
     issued = outcome.certificate if sign_key is None else certificates.sign(outcome.certificate, sign_key)
-    weight_files.save(made.state_dict(), output)
     issued.save(certificate)
     answer = {
         "schema": "expunge.unlearned/1",

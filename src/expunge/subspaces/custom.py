@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..errors import ConfigError
 from .pieces import Rotated
-from .protocol import Design, Shapes, Split
+from .protocol import Design, Shapes, Split, Window
 from .whole import InOneBlock
 
 TOLERANCE = 1e-5
@@ -81,15 +81,22 @@ class _Given:
                 f"the bases of {name!r} are not orthonormal: ‖AᵀA − I‖ = {error:.2g}; "
                 f"at most {TOLERANCE:g} is allowed. Orthogonalise them (torch.linalg.qr)."
             )
-        self._bases, self._lines = bases, shape.numel() // max(1, length)
+        self._bases, self._lines, self._elements = bases, shape.numel() // max(1, length), shape.numel()
 
     def size(self, block: int) -> int:
         """Lines times columns."""
         return self._lines * self._bases[block].shape[1] if block < len(self._bases) else 0
 
-    def piece(self, block: int, like: Tensor) -> Rotated:
+    def piece(self, block: int, like: Tensor, window: Window | None = None) -> Rotated:
         """The user's matrix."""
         return Rotated(self._bases[block].to(device=like.device, dtype=like.dtype).contiguous(), -1)
+
+    def before(self, block: int, place: int) -> int | None:
+        """Lines lie one after another."""
+        if block >= len(self._bases):
+            return 0
+        lines, inside = divmod(place, max(1, len(self._bases[block])))
+        return None if inside else lines * self._bases[block].shape[1]
 
 
 def _size(matrix: Tensor) -> float:

@@ -11,7 +11,7 @@ from .protocol import Design, Shapes, Split
 from .rotated import Basis, Chunks
 from .seeds import generator
 
-CHUNK = 128
+CHUNK = 64
 
 
 @dataclass(frozen=True)

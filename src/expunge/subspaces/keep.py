@@ -17,7 +17,7 @@ from ..accounting.checks import whole
 from ..errors import ConfigError
 from .layers import layer_of
 from .pieces import Entire, Framed
-from .protocol import MOST_BLOCKS, Design, Partition, Piece, Shapes, Split
+from .protocol import MOST_BLOCKS, Design, Partition, Piece, Shapes, Split, Window
 from .reference import Reference
 
 
@@ -130,7 +130,7 @@ class _Held:
         """All of it, or nothing."""
         return self._size if block == self._block else 0
 
-    def piece(self, block: int, like: Tensor) -> Piece:
+    def piece(self, block: int, like: Tensor, window: Window | None = None) -> Piece:
         """The frame, beside the tensor."""
         if self._frame is None:
             raise ConfigError(
@@ -138,6 +138,10 @@ class _Held:
             )
         left, right = (side if side is None else side.to(like) for side in self._frame)
         return Entire() if left is None and right is None else Framed(left, right)
+
+    def before(self, block: int, place: int) -> int | None:
+        """A frame is that of a whole tensor: nowhere can it be cut."""
+        return None
 
 
 def matrix(shape: torch.Size) -> tuple[int, int]:

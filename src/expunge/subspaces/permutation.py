@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ..accounting.checks import whole
 from .pieces import Coordinates
-from .protocol import Design, Shapes, Split
+from .protocol import Design, Shapes, Split, Window
 from .seeds import generator
 
 
@@ -49,11 +49,20 @@ class _Labelled:
         """How often `block` occurs among offset … offset + elements − 1, modulo k."""
         return evenly(self._elements, self._k, self._offset, block)
 
-    def piece(self, block: int, like: Tensor) -> Coordinates:
-        """The coordinates labelled with the block."""
-        chosen = np.flatnonzero(self._labels.numpy() == block)
-        small = np.int32 if self._elements < 2**31 else np.int64
-        return Coordinates(torch.from_numpy(chosen.astype(small)).to(like.device))
+    def piece(self, block: int, like: Tensor, window: Window | None = None) -> Coordinates:
+        """The coordinates labelled with the block, counted from the window's first."""
+        first, last = window or (0, self._elements)
+        return Coordinates(lambda: _places(self._labels[first:last] == block).to(like.device))
+
+    def before(self, block: int, place: int) -> int:
+        """In order of their places."""
+        return int(np.count_nonzero(self._labels[:place].numpy() == block))
+
+
+def _places(chosen: Tensor) -> Tensor:
+    """Where it is true, in as few bytes as will do."""
+    small = np.int32 if len(chosen) < 2**31 else np.int64
+    return torch.from_numpy(np.flatnonzero(chosen.numpy()).astype(small))
 
 
 def evenly(elements: int, k: int, offset: int, block: int) -> int:

@@ -1,6 +1,7 @@
 """The kinds of piece that designs are made of: entire tensors, chosen coordinates, rotated directions, framed matrices."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -19,10 +20,14 @@ class Entire:
 
 
 class Coordinates:
-    """Chosen coordinates of the flattened tensor."""
+    """Chosen coordinates of the flattened tensor; which, is found out when they are first needed."""
 
-    def __init__(self, index: Tensor) -> None:
-        self._index = index
+    def __init__(self, choose: Callable[[], Tensor]) -> None:
+        self._choose = choose
+
+    @cached_property
+    def _index(self) -> Tensor:
+        return self._choose()
 
     def project(self, tensor: Tensor) -> Tensor:
         """Gather."""

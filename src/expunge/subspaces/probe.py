@@ -9,6 +9,8 @@ from torch import Tensor
 from .norms import norm
 from .protocol import Partition
 
+SAMPLE = 65_536
+
 
 @torch.no_grad()
 def decomposition_error(partition: Partition, tensors: Sequence[Tensor]) -> float:
@@ -27,42 +29,46 @@ def decomposition_error(partition: Partition, tensors: Sequence[Tensor]) -> floa
         squares["vector"] += _square(vector)
         squares["difference"] += _square(total.sub_(vector))
         squares["projected"] += projected
-    if squares["vector"] == 0.0:
-        return 0.0
-    return max(
-        math.sqrt(squares["difference"] / squares["vector"]), abs(squares["projected"] / squares["vector"] - 1.0)
-    )
+    vector, difference, projected = partition.total([*squares.values()])
+    return 0.0 if vector == 0.0 else max(math.sqrt(difference / vector), abs(projected / vector - 1.0))
 
 
 def _projected(partition: Partition, index: int, vector: Tensor) -> tuple[Tensor, float]:
     """Σ A_i A_iᵀ v and Σ‖A_iᵀ v‖² of one tensor."""
     total, square = torch.zeros_like(vector), 0.0
-    for piece in partition.pieces_of(index, vector):
-        coordinates = piece.project(vector)
-        square += _square(coordinates)
-        piece.add_(total, coordinates)
+    for part in partition.parts_of(index, vector):
+        coordinates = part.piece.project(vector)
+        square += part.weight * _square(coordinates)
+        part.piece.add_(total, coordinates)
     return total, square
 
 
 class Bystander:
-    """Another block than the active one, looked at before and after: it must not have moved."""
+    """Another block than the active one, looked at before and after in SAMPLE coordinates a tensor: it must not move."""
 
     def __init__(self, partition: Partition, active: int, tensors: Sequence[Tensor]) -> None:
         self._partition, self._tensors = partition, tensors
         other = (active + 1) % len(partition.dimensions)
         self._other = other if other != active else None
-        self._before = [coordinates.clone() for coordinates in self._coordinates()]
+        self._before = [(weight, sample.clone()) for weight, sample in self._samples()]
 
     @torch.no_grad()
     def moved(self) -> float:
         """The norm of its change, relative to all tensors' norm."""
-        change = sum(_square(now - before) for now, before in zip(self._coordinates(), self._before, strict=True))
-        return math.sqrt(change / sum(_square(tensor) for tensor in self._tensors)) if change > 0.0 else 0.0
+        pairs = zip(self._samples(), self._before, strict=True)
+        change = sum(weight * _square(now - before) for (weight, now), (_, before) in pairs)
+        (change,) = self._partition.total([change])
+        if change == 0.0:
+            return 0.0
+        (size,) = self._partition.total([sum(_square(tensor) for tensor in self._tensors)])
+        return math.sqrt(change / size)
 
-    def _coordinates(self) -> Iterator[Tensor]:
-        """One tensor's at a time; the pieces are made anew, because keeping them would cost more than the coordinates."""
-        for part in [] if self._other is None else self._partition.parts(self._other, self._tensors):
-            yield part.piece.project(self._tensors[part.tensor].detach())
+    def _samples(self) -> Iterator[tuple[float, Tensor]]:
+        """Of every tensor evenly spread coordinates, with how many each stands for; pieces are made anew to keep none."""
+        for part in [] if self._other is None else self._partition.walk(self._other, self._tensors):
+            coordinates = part.piece.project(self._tensors[part.tensor].detach())
+            every = -(-len(coordinates) // SAMPLE)
+            yield part.weight * every, coordinates[::every]
 
 
 def _square(tensor: Tensor) -> float:

@@ -42,6 +42,15 @@ class Part(NamedTuple):
     tensor: int
     size: int
     piece: Piece
+    first: int = 0  # the number of its first coordinate; not 0 where other processes hold those before it
+    weight: float = 1.0  # how much its coordinates count here; below 1 where other processes have the same ones
+
+
+class Window(NamedTuple):
+    """Consecutive coordinates of a flattened tensor, whole rows of it: what one of several processes holds."""
+
+    first: int
+    last: int
 
 
 class Split(Protocol):
@@ -51,8 +60,15 @@ class Split(Protocol):
         """The number of the tensor's coordinates in the block."""
         ...
 
-    def piece(self, block: int, like: Tensor) -> Piece:
-        """The block's part (size > 0), for a tensor of `like`'s device and dtype."""
+    def piece(self, block: int, like: Tensor, window: Window | None = None) -> Piece:
+        """The block's part (size > 0), for a tensor of `like`'s device and dtype; or for just a window of it.
+
+        A window is asked for only where `before` says that both its ends can be cut.
+        """
+        ...
+
+    def before(self, block: int, place: int) -> int | None:
+        """How many of the block's coordinates belong to the flattened tensor's first `place`; none if a line crosses."""
         ...
 
 
@@ -98,14 +114,26 @@ class Partition:
 
     def parts(self, block: int, tensors: Sequence[Tensor]) -> list[Part]:
         """What the block touches."""
-        at = self._blocks[block]
-        return [
-            Part(index, split.size(at), split.piece(at, tensor))
-            for index, (split, tensor) in enumerate(zip(self._splits, tensors, strict=True))
-            if split.size(at)
-        ]
+        return list(self.walk(block, tensors))
 
-    def pieces_of(self, tensor: int, like: Tensor) -> Iterator[Piece]:
+    def walk(self, block: int, tensors: Sequence[Tensor]) -> Iterator[Part]:
+        """The same, one part at a time."""
+        at = self._blocks[block]
+        pairs = enumerate(zip(self._splits, tensors, strict=True))
+        return (self._part(index, split, at, tensor) for index, (split, tensor) in pairs if split.size(at))
+
+    def parts_of(self, tensor: int, like: Tensor) -> Iterator[Part]:
         """Every block's part of one tensor, one at a time."""
         split = self._splits[tensor]
-        return (split.piece(block, like) for block in self._blocks if split.size(block))
+        return (self._part(tensor, split, block, like) for block in self._blocks if split.size(block))
+
+    def pieces_of(self, tensor: int, like: Tensor) -> Iterator[Piece]:
+        """Only the pieces."""
+        return (part.piece for part in self.parts_of(tensor, like))
+
+    def total(self, values: Sequence[float]) -> list[float]:
+        """Sums over all processes that hold parts of these tensors: here there is but one."""
+        return list(values)
+
+    def _part(self, index: int, split: Split, block: int, like: Tensor) -> Part:
+        return Part(index, split.size(block), split.piece(block, like))

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from .permutation import evenly
 from .pieces import Chunked, Rotated
+from .protocol import Window
 
 Basis = Callable[[int], Tensor]  # the n × n orthogonal matrix for lines of length n
 
@@ -16,6 +17,9 @@ class Dealt:
 
     def __init__(self, basis: Tensor, k: int, offset: int) -> None:
         self._basis, self._k, self._offset = basis, k, offset
+
+    def __len__(self) -> int:
+        return len(self._basis)
 
     def width(self, block: int) -> int:
         """How many columns the block gets."""
@@ -32,16 +36,22 @@ class Lines:
 
     def __init__(self, shape: torch.Size, dim: int, basis: Basis, k: int, offset: int) -> None:
         self.directions = shape[dim]
-        self._dim, self._lines = dim, shape.numel() // max(1, shape[dim])
+        self._shape, self._dim, self._lines = shape, dim, shape.numel() // max(1, shape[dim])
         self._dealt = Dealt(basis(shape[dim]), k, offset)
 
     def size(self, block: int) -> int:
         """Lines times columns."""
         return self._lines * self._dealt.width(block)
 
-    def piece(self, block: int, like: Tensor) -> Rotated:
-        """The block's columns."""
+    def piece(self, block: int, like: Tensor, window: Window | None = None) -> Rotated:
+        """The block's columns, for however many lines."""
         return Rotated(self._dealt.columns(block, like), self._dim)
+
+    def before(self, block: int, place: int) -> int | None:
+        """Rows hold whole lines, save where the rows themselves are rotated."""
+        if self._dim == 0 and 0 < place < self._shape.numel():
+            return None
+        return place // max(1, self.directions) * self._dealt.width(block)
 
 
 class Chunks:
@@ -49,7 +59,7 @@ class Chunks:
 
     def __init__(self, elements: int, longest: int, basis: Basis, k: int, offset: int) -> None:
         length = max(1, min(elements, longest))
-        self._count, rest = divmod(elements, length)
+        self._elements, (self._count, rest) = elements, divmod(elements, length)
         self.directions = length + rest
         self._chunk, self._rest = Dealt(basis(length), k, offset), Dealt(basis(rest), k, offset + length)
 
@@ -57,6 +67,17 @@ class Chunks:
         """Chunks times columns, and the rest's columns."""
         return self._count * self._chunk.width(block) + self._rest.width(block)
 
-    def piece(self, block: int, like: Tensor) -> Chunked:
-        """The block's columns of both."""
-        return Chunked(self._chunk.columns(block, like), self._rest.columns(block, like))
+    def piece(self, block: int, like: Tensor, window: Window | None = None) -> Chunked:
+        """The block's columns of both; whoever has no rest needs none of its columns."""
+        rest = self._rest.columns(block, like)
+        return Chunked(self._chunk.columns(block, like), rest if self._ends(window) else rest[:0, :0])
+
+    def before(self, block: int, place: int) -> int | None:
+        """Between two chunks nothing is divided."""
+        if place == self._elements:
+            return self.size(block)
+        chunks, inside = divmod(place, len(self._chunk))
+        return None if inside or place > self._count * len(self._chunk) else chunks * self._chunk.width(block)
+
+    def _ends(self, window: Window | None) -> bool:
+        return window is None or window.last == self._elements > window.first

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from .pieces import Entire
-from .protocol import Design, Shapes, Split, Tensor
+from .protocol import Design, Shapes, Split, Tensor, Window
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,13 @@ class InOneBlock:
         """All or nothing."""
         return self.elements if block == self.block else 0
 
-    def piece(self, block: int, like: Tensor) -> Entire:
-        """The whole tensor."""
+    def piece(self, block: int, like: Tensor, window: Window | None = None) -> Entire:
+        """All that is there."""
         return Entire()
+
+    def before(self, block: int, place: int) -> int:
+        """Coordinates keep their numbers."""
+        return place if block == self.block else 0
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from .batches import Indices
 from .coverage import refuse_unusual
 from .engine import find_bases, run, train_clean
 from .fine_tune import FineTune
+from .group import Group
 from .options import Loss, Options
 from .progress import Meter, Progress, RichMeter, combine, measured, silent
 from .record import Record
@@ -11,6 +12,7 @@ from .tensorboard import TensorBoardMeter
 
 __all__ = [
     "FineTune",
+    "Group",
     "Indices",
     "Loss",
     "Meter",

@@ -23,6 +23,7 @@ class Batches:
             raise ConfigError(f"the retained data must be an iterable of batches; got {type(loader).__name__}.")
         self._loader, self.device, self._random, self._guard = loader, device, random.clone(), guard
         self._iterator: Iterator[Any] | None = None
+        self._passes = 0
         self.start, self.given, self.seen = random.clone(), 0, ""
 
     def next(self) -> Any:
@@ -32,13 +33,17 @@ class Batches:
         self._guard.check(batch)
         return to_device(batch, self.device)
 
-    def rewind(self, start: Tensor, given: int, seen: str) -> None:
-        """Stand where an earlier stream stood that began with this randomness and had given so many batches."""
+    def rewind(self, start: Tensor, given: int, seen: str | None) -> None:
+        """Stand where an earlier stream stood that began with this randomness and had given so many batches.
+
+        What it has `seen` is compared where that is known.
+        """
         self._iterator, self._random, self.start, self.given, self.seen = None, start.clone(), start.clone(), 0, ""
+        self._passes = 0
         with self._own_randomness():
             while self.given < given:
                 self._next()
-        if self.seen != seen:
+        if seen is not None and self.seen != seen:
             raise ConfigError(
                 "the checkpoint belongs to a run on other batches: the retained data changed, or the loader draws "
                 "from other random numbers than torch's. Delete the checkpoint to begin again."
@@ -46,7 +51,7 @@ class Batches:
 
     def _next(self) -> Any:
         for iterator in (self._iterator, None):
-            self._iterator = iter(self._loader) if iterator is None else iterator
+            self._iterator = self._again() if iterator is None else iterator
             for batch in self._iterator:
                 self.given += 1
                 self.seen = hashlib.sha256((self.seen + _glimpse(batch)).encode()).hexdigest()
@@ -55,6 +60,14 @@ class Batches:
             "the retained data gave no batch. It may be empty, or an iterator that is used up: pass something that can "
             "be iterated again and again, such as a DataLoader."
         )
+
+    def _again(self) -> Iterator[Any]:
+        """A new pass. A sampler that shuffles by epoch (a DistributedSampler) is told which this is."""
+        set_epoch = getattr(getattr(self._loader, "sampler", None), "set_epoch", None)
+        if set_epoch is not None:
+            set_epoch(self._passes)
+        self._passes += 1
+        return iter(self._loader)
 
     @contextmanager
     def _own_randomness(self):

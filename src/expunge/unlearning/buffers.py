@@ -8,6 +8,7 @@ from torch import nn
 
 from ..errors import BufferError
 from .coverage import Inventory
+from .group import Group
 
 
 @torch.no_grad()
@@ -34,6 +35,13 @@ def estimate_statistics(inventory: Inventory, forward: Callable[[], object], bat
     finally:
         for name, norm in inventory.norms.items():
             norm.momentum = momenta[name]
+
+
+@torch.no_grad()
+def average_statistics(inventory: Inventory, group: Group) -> None:
+    """Over the processes, each of which has seen batches of its own."""
+    named = [getattr(norm, name, None) for norm in inventory.norms.values() for name in ("running_mean", "running_var")]
+    group.average_([buffer for buffer in named if buffer is not None])
 
 
 @torch.no_grad()

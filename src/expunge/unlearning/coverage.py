@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from ..errors import BufferError, ConfigError, CoverageError
+from ..weights import local
 from .loose import Loose, fingerprint, loose_tensors, of_class, own_ids
 
 Recompute = Mapping[str, Callable[[nn.Module], Tensor]]
@@ -162,7 +163,7 @@ def _find_hidden(model: nn.Module, declared: Callable[[str], bool], inventory: I
     for name, value in model.state_dict().items():
         if name not in known and not declared(name):
             raise CoverageError(f"state_dict has {name!r}, no parameter or buffer. Declare it if it is public.")
-        if name in known and value.data_ptr() != known[name].data_ptr():
+        if name in known and local(value.detach()).data_ptr() != local(known[name].detach()).data_ptr():
             raise CoverageError(
                 f"state_dict gives another tensor as {name!r} than the model holds, so noise misses it."
             )
@@ -195,7 +196,8 @@ def _of_torch(kind: type) -> bool:
 def _refuse_overlap(model: nn.Module) -> None:
     """By address: two tensors may share memory without sharing a storage, or a type."""
     spans: dict[torch.device, list[tuple[int, int, str]]] = {}
-    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+    for name, entire in (*model.named_parameters(), *model.named_buffers()):
+        tensor = local(entire.detach())
         if tensor.numel():
             extent = 1 + sum((int(n) - 1) * int(s) for n, s in zip(tensor.shape, tensor.stride(), strict=True))
             start = tensor.data_ptr()

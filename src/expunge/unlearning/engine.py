@@ -20,23 +20,24 @@ from torch import Tensor, nn
 
 from .. import weights
 from ..accounting import Block
-from ..checkpoint import Checkpoint
 from ..errors import CertificationError
 from ..subspaces import Design, KeepSpace, Partition, Whole
 from ..subspaces.probe import Bystander, decomposition_error
+from ..weights import local
 from .batches import Batches, Guard
-from .buffers import estimate_statistics, recompute_buffers, reset_statistics, training_mode
+from .buffers import average_statistics, estimate_statistics, recompute_buffers, reset_statistics, training_mode
 from .coverage import take_inventory
 from .entry import arrived, refuse_unmeasurable
 from .fine_tune import FineTune
 from .gradients import Gradients
+from .group import Group
 from .noise import NoiseSource
-from .opening import clip_model, fingerprint, fit, new_record, refuse_memory, refuse_misuse
+from .opening import clip_model, fingerprint, fit, new_record, refuse_keeping, refuse_memory, refuse_misuse
 from .options import Loss, Options
 from .progress import Phase, Progress
 from .record import BlockRecord, Record
 from .reset import Reset
-from .resuming import resume, state_of
+from .resuming import keep_in, resume, state_of
 from .seal import Seal
 from .step import ActiveBlock
 
@@ -62,9 +63,12 @@ def run(
     with torch.random.fork_rng(devices) if simulated else nullcontext():
         if options.simulate is not None:
             torch.manual_seed(options.simulate)
-        engine = Run(model, retain_loader, loss, blocks, design, model_clip, clean, fine_tune, options)
-        with training_mode(model, engine.inventory):
-            return engine.execute()
+        group = Group(model)
+        group.refuse_strays()
+        with group.watched():
+            engine = Run(model, retain_loader, loss, blocks, design, model_clip, clean, fine_tune, options, group)
+            with training_mode(group.module, engine.inventory):
+                return engine.execute()
 
 
 def train_clean(
@@ -80,7 +84,7 @@ def train_clean(
     options = Options(simulate=seed, public=public)
     with torch.random.fork_rng([torch.cuda.current_device()] if torch.cuda.is_available() else []):
         torch.manual_seed(seed)
-        engine = Run(model, retain_loader, loss, None, Whole(), None, recipe, None, options)
+        engine = Run(model, retain_loader, loss, None, Whole(), None, recipe, None, options, Group(model))
         with training_mode(model, engine.inventory):
             engine.clean_only()
 
@@ -92,7 +96,7 @@ def find_bases(
     options = Options(simulate=seed)
     with torch.random.fork_rng([torch.cuda.current_device()] if torch.cuda.is_available() else []):
         torch.manual_seed(seed)
-        engine = Run(model, retain_loader, loss, None, design, None, None, None, options)
+        engine = Run(model, retain_loader, loss, None, design, None, None, None, options, Group(model))
         with training_mode(model, engine.inventory):
             engine.find_bases()
     return engine.partition
@@ -112,25 +116,28 @@ class Run:
         clean: FineTune | None,
         fine_tune: FineTune | None,
         options: Options,
+        group: Group,
     ) -> None:
-        self.model, self.blocks, self.options, self.model_clip = model, tuple(blocks or ()), options, model_clip
+        self.group, self.model, self.blocks, self.options = group, group.module, tuple(blocks or ()), options
+        self.model_clip = model_clip
         bases: Any = design.bases if isinstance(design, KeepSpace) else None
         self.recipes: dict[Phase, FineTune | None] = {"bases": bases, "clean": clean, "fine-tune": fine_tune}
         refuse_misuse(loss, design, self.recipes)
-        self.inventory = take_inventory(model, public=options.public, recompute=options.recompute)
-        declared = refuse_memory(loss, self.recipes, options, model)
+        self.inventory = take_inventory(self.model, public=options.public, recompute=options.recompute)
+        declared = refuse_memory(loss, self.recipes, options, self.model)
         self.parameters = list(self.inventory.trainable.values())
-        self.partition = fit(design, self.inventory, blocks)
+        self.partition = fit(design, self.inventory, blocks, group)
+        refuse_keeping(design, group)
         self.reset = Reset(design, self.inventory, options.public) if isinstance(design, KeepSpace) else None
         guard = Guard(loader, options.forget, options.indices)
         random = torch.Generator().manual_seed(int(torch.randint(2**62, ()).item())).get_state()
         refuse_unmeasurable(self.recipes, loader, self.parameters)
         self.batches = Batches(loader, self.parameters[0].device, random=random, guard=guard)
-        self.gradients = Gradients(model, loss, self.batches, options)
+        self.gradients = Gradients(model, loss, self.batches, options, group)
         simulate = options.simulate
-        self.noise = NoiseSource.certified() if simulate is None else NoiseSource.simulation(simulate)
+        self.noise = NoiseSource.certified(group.from_first) if simulate is None else NoiseSource.simulation(simulate)
         self.record = new_record(
-            model,
+            self.model,
             self.inventory,
             design,
             self.partition,
@@ -139,11 +146,13 @@ class Run:
             recipes=self.recipes,
             model_clip=model_clip,
             declared=declared,
+            group=group,
         )
-        self.checkpoint = Checkpoint(
+        self.checkpoint = keep_in(
             options.checkpoint,
             every=options.checkpoint_every,
             fingerprint=fingerprint(self.record, self.blocks, options),
+            group=group,
         )
         self.phase: Phase = "clean" if self.reset is None else "bases"
         self.active: ActiveBlock | None = None
@@ -197,7 +206,7 @@ class Run:
     def _start(self) -> None:
         reset_statistics(self.inventory)
         if self.model_clip is not None:
-            self.record.model_norm = clip_model(self.parameters, self.model_clip)
+            self.record.model_norm = clip_model(self.parameters, self.model_clip, self.partition)
 
     def _enter(self, phase: Phase) -> None:
         self.model.zero_grad(set_to_none=True)  # a gradient of before the noise must not reach fine-tuning
@@ -234,14 +243,21 @@ class Run:
         """The block's steps, from where the run stands; the next block is watched meanwhile: it must not move."""
         if len(self.record.blocks) == index:
             self.record.blocks.append(BlockRecord(self.partition.dimensions[index]))
-        record, parts = self.record.blocks[index], self.partition.parts(index, self.parameters)
-        decays = any(step.weight_decay * step.step_size > 0.0 for step in block.steps)
-        self.active = ActiveBlock(self.parameters, parts, decays=decays, coordinates=self.coordinates.pop(index, None))
-        record.note_precision(self.active.spacing(), block)
-        bystander = Bystander(self.partition, index, self.parameters)
+        record, held = self.record.blocks[index], [local(parameter.detach()) for parameter in self.parameters]
+        parts, decays = self.partition.parts(index, held), sum(s.weight_decay * s.step_size > 0.0 for s in block.steps)
+        self.active = ActiveBlock(
+            self.parameters,
+            parts,
+            keeps=decays > 1,
+            coordinates=self.coordinates.pop(index, None),
+            total=self.partition.total,
+        )
+        record.note_precision(self.group.largest(self.active.spacing()), block)
+        bystander = Bystander(self.partition, index, held)
+        idle = self.active.idle
         for step in block.steps[self.step - first :]:
             where = f"block {index}, step {self.step - first}"
-            loss = self.gradients.backward(where) if step.drift > 0.0 else None
+            loss = self.gradients.backward(where, idle) if step.drift > 0.0 else None
             self.seal.check(where)
             measured = self.active.read_gradients(step)
             measured.finite &= loss is None or math.isfinite(loss)
@@ -289,18 +305,20 @@ class Run:
         """Statistics of the weights as they are now, from retained data."""
         seal = Seal(self.model, self.inventory.trainable)
         estimate_statistics(self.inventory, self.gradients.forward, self.options.statistics_batches)
+        average_statistics(self.inventory, self.group)
         recompute_buffers(self.model, self.inventory)
         seal.check("while buffers were made anew")
 
     def _finish(self, public: str) -> Record:
         self.model.zero_grad(set_to_none=True)
         for name, tensor in self.inventory.trainable.items():
-            if not bool(torch.isfinite(tensor).all()):
+            if not bool(torch.isfinite(local(tensor.detach())).all()):
                 raise CertificationError(f"parameter {name!r} is no longer finite. Lower the step size or the noise.")
         now = take_inventory(self.model, public=self.options.public, recompute=self.options.recompute)
         self.inventory.refuse_changes(now)
-        self.record.public_changed = int(now.public_sha256() != public)
+        self.record.public_changed = int(self.group.largest(now.public_sha256() != public))
         self.record.batches = self.batches.given
         self.record.output_sha256 = weights.digest(self.model.state_dict())
+        self.group.agree("weights and ledger", f"{self.record.output_sha256} {self.record.ledger}")
         self.checkpoint.delete()
         return self.record

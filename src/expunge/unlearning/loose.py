@@ -19,6 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..weights import local
+
 Loose: TypeAlias = "Tensor | np.ndarray[Any, Any]"
 _OPAQUE = (str, bytes, int, float, complex, ModuleType, CodeType)
 _LIBRARIES = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -31,13 +33,18 @@ def loose_tensors(value: object, own: Collection[int] = ()) -> Iterator[Loose]:
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        if item is None or isinstance(item, _OPAQUE) or id(item) in seen or id(item) in own:
+        if item is None or isinstance(item, _OPAQUE) or id(item) in seen or id(item) in own or _of_fsdp(item):
             continue
         seen[id(item)] = item
         if isinstance(item, (Tensor, np.ndarray)):
             yield item
         else:
             waiting.extend(_kept(item))
+
+
+def _of_fsdp(item: object) -> bool:
+    """What `fully_shard` keeps in a module: views of the module's own parameters, and room to gather them."""
+    return type(item).__module__.startswith("torch.distributed.fsdp.")
 
 
 def own_ids(model: nn.Module) -> set[int]:
@@ -98,7 +105,7 @@ def fingerprint(tensors: Mapping[str, Loose]) -> str:
     for name in sorted(tensors):
         value = tensors[name]
         array = (
-            value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy()
+            local(value.detach()).cpu().contiguous().flatten().view(torch.uint8).numpy()
             if isinstance(value, Tensor)
             else value
         )

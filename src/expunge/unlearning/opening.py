@@ -12,12 +12,14 @@ from torch import Tensor, nn
 from .. import weights
 from ..accounting import Block, to_json
 from ..errors import ConfigError, CoverageError
-from ..subspaces import Design, Partition
+from ..subspaces import Design, KeepSpace, Partition
 from ..subspaces.norms import norm
 from ..subspaces.probe import decomposition_error
+from ..weights import local
 from .batches import Guard
 from .coverage import Inventory
 from .fine_tune import FineTune
+from .group import Group
 from .loose import loose_tensors, own_ids
 from .noise import NoiseSource
 from .options import Options
@@ -64,7 +66,16 @@ def refuse_memory(loss: object, recipes: Recipes, options: Options, model: nn.Mo
     return declared
 
 
-def fit(design: Design, inventory: Inventory, blocks: Sequence[Block] | None) -> Partition:
+def refuse_keeping(design: Design, group: Group) -> None:
+    """A keep-space's bases and reference are those of whole tensors."""
+    if isinstance(design, KeepSpace) and group.sharded:
+        raise CoverageError(
+            f"{type(design).__name__} resets a part of every tensor, which is not done on sharded ones. Use DDP, or "
+            "another design."
+        )
+
+
+def fit(design: Design, inventory: Inventory, blocks: Sequence[Block] | None, group: Group) -> Partition:
     """The design on this model; the blocks, where there are any, must be the plan's."""
     partition = design.bind(inventory.shapes)
     if blocks is not None and partition.dimensions != [block.dimension for block in blocks]:
@@ -72,7 +83,7 @@ def fit(design: Design, inventory: Inventory, blocks: Sequence[Block] | None) ->
             f"the plan's blocks have dimensions {_few([block.dimension for block in blocks])}; this model with "
             f"{design} has {_few(partition.dimensions)}. Make the plan for this model and design."
         )
-    return partition
+    return group.see(partition, inventory.trainable)
 
 
 def new_record(
@@ -86,21 +97,23 @@ def new_record(
     recipes: Recipes,
     model_clip: float | None,
     declared: Sequence[str],
+    group: Group,
 ) -> Record:
     """What is known of a run before its first step."""
     parameters = list(inventory.trainable.values())
+    held = [local(parameter.detach()) for parameter in parameters]
     packed = None if guard.forget is None else b"".join(i.to_bytes(8, "little") for i in sorted(guard.forget))
     described = {name: recipe and recipe.describe() for name, recipe in recipes.items()}
     return Record(
         subspace={**design.describe(), "dimensions": partition.dimensions},
         input_sha256=weights.digest(model.state_dict()),
-        generator=noise.description,
+        generator=f"{noise.description}; {group.how}",
         simulated=noise.simulated,
         parameters=sum(parameter.numel() for parameter in parameters),
         forget_sha256=None if packed is None else hashlib.sha256(packed).hexdigest(),
         forget_count=None if guard.forget is None else len(guard.forget),
         retained_how=guard.how,
-        decomposition_error=0.0 if partition.partial else decomposition_error(partition, parameters),
+        decomposition_error=0.0 if partition.partial else decomposition_error(partition, held),
         fates=inventory.fates,
         public=sorted({*inventory.public, *inventory.loose, *declared}),
         epsilon_machine=max(torch.finfo(parameter.dtype).eps for parameter in parameters),
@@ -126,18 +139,19 @@ def fingerprint(record: Record, blocks: Sequence[Block], options: Options) -> st
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
 
-def clip_model(parameters: Sequence[Tensor], clip: float) -> float:
+def clip_model(parameters: Sequence[Tensor], clip: float, partition: Partition) -> float:
     """Π_C₀ on the whole parameter vector; its norm afterwards."""
     with torch.no_grad():
-        before = _total_norm(parameters)
+        held = [local(parameter) for parameter in parameters]
+        before = _total_norm(held, partition)
         if before > clip:
-            for parameter in parameters:
+            for parameter in held:
                 parameter.mul_(clip * BELOW_CLIP / before)
-        return _total_norm(parameters)
+        return _total_norm(held, partition)
 
 
-def _total_norm(tensors: Sequence[Tensor]) -> float:
-    return math.hypot(*(norm(tensor).item() for tensor in tensors))
+def _total_norm(tensors: Sequence[Tensor], partition: Partition) -> float:
+    return math.sqrt(*partition.total([sum(norm(tensor).item() ** 2 for tensor in tensors)]))
 
 
 def _few(numbers: Sequence[int | None]) -> str:

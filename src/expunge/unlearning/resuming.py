@@ -1,15 +1,28 @@
 """A run's state for its checkpoint: all that the rest of it depends on, save the noise's key, which is fresh every time."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..checkpoint import Checkpoint
 from .buffers import reset_statistics
 from .chance import random_state, restore_random_state
+from .group import Group
 from .record import Record
 
 if TYPE_CHECKING:
     from .engine import Run
+    from .shared_checkpoint import SharedCheckpoint
+
+
+def keep_in(path: str | None, *, every: float, fingerprint: str, group: Group) -> "Checkpoint | SharedCheckpoint":
+    """A file for a run in one process, a folder for one in several; a folder that is there already can be resumed in one."""
+    if path is None or (group.size == 1 and not group.sharded and not Path(path).is_dir()):
+        return Checkpoint(path, every=every, fingerprint=fingerprint)
+    from .shared_checkpoint import SharedCheckpoint
+
+    return SharedCheckpoint(path, every=every, fingerprint=fingerprint, group=group)
 
 
 def state_of(run: "Run") -> dict[str, Any]:

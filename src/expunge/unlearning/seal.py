@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import CertificationError
+from ..weights import local
 
 SAMPLE = 512  # places per parameter; who puts old weights back moves nearly all of them
 
@@ -24,7 +25,7 @@ class Seal:
 
     def close(self) -> None:
         """Remember."""
-        self._versions = {name: parameter._version for name, parameter in self._parameters.items()}
+        self._versions = {name: _version(parameter) for name, parameter in self._parameters.items()}
         self._values = {name: _sample(parameter) for name, parameter in self._parameters.items()}
 
     def check(self, where: str) -> None:
@@ -33,7 +34,7 @@ class Seal:
         for name, parameter in self._parameters.items():
             if held.get(name) is not parameter:
                 raise CertificationError(f"parameter {name!r} was replaced or frozen during the run ({where}).")
-            moved = parameter._version != self._versions[name]
+            moved = _version(parameter) != self._versions[name]
             if moved or not torch.equal(_sample(parameter), self._values[name]):
                 raise CertificationError(
                     f"parameter {name!r} was changed by something else than the engine ({where}): a loss, a hook, a "
@@ -41,6 +42,10 @@ class Seal:
                 )
 
 
+def _version(parameter: Tensor) -> int:
+    return local(parameter.detach())._version
+
+
 def _sample(parameter: Tensor) -> Tensor:
-    flat = parameter.detach().reshape(-1)
+    flat = local(parameter.detach()).reshape(-1)
     return flat[:: max(1, len(flat) // SAMPLE)].clone()

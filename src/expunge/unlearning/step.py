@@ -3,11 +3,11 @@
     B ← B − γ(clip_C₁(A_iᵀ g) + λB) + ξ,        ξ ~ N(0, σ²),
 
 written as a change of the model's parameters, x ← x + A_i(B_new − B_old), so that a model stays the module it was.
-This file alone touches parameters during a block: a distributed engine replaces it and nothing else.
+This file alone touches parameters during a block. Of a sharded parameter it sees what this process holds of it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor
 from ..accounting import Step
 from ..subspaces import Part
 from ..subspaces.norms import norm
+from ..weights import local
 from .noise import NoiseSource
 
 BELOW_CLIP = 1.0 - 1e-6  # clip a hair inside C₁, so that float32 cannot carry the gradient over it
@@ -32,27 +33,36 @@ class Measured:
 
 
 class ActiveBlock:
-    """The block that moves: its part of every parameter, and its coordinates B where weight decay needs them."""
+    """The block that moves: its part of every parameter, and its coordinates B where decay needs them more than once."""
 
     def __init__(
         self,
         parameters: Sequence[Tensor],
         parts: Sequence[Part],
         *,
-        decays: bool,
+        keeps: bool,
         coordinates: Sequence[Tensor] | None = None,
+        total: Callable[[Sequence[float]], list[float]] = list,  # sums over all processes that hold parts
     ) -> None:
-        self._parameters, self._parts = parameters, parts
+        self._sources, self._parameters = parameters, [local(parameter.detach()) for parameter in parameters]
+        self._parts, self._total = parts, total
         if coordinates is None:
-            coordinates = [part.piece.project(parameters[part.tensor].detach()) for part in parts] if decays else []
+            coordinates = [part.piece.project(self._parameters[part.tensor]) for part in parts] if keeps else []
         self._gradients: list[Tensor | None] = []
-        self.coordinates = [b.to(parameters[part.tensor].device) for b, part in zip(coordinates, parts, strict=False)]
+        self.coordinates = [b.to(self._parameters[p.tensor].device) for b, p in zip(coordinates, parts, strict=False)]
+
+    @property
+    def idle(self) -> list[Tensor]:
+        """The parameters that do not move."""
+        moving = {part.tensor for part in self._parts}
+        return [parameter for index, parameter in enumerate(self._sources) if index not in moving]
 
     @torch.no_grad()
     def spacing(self) -> float:
         """How far apart floating-point numbers are at the largest weight that the block touches."""
         found = 0.0
-        for parameter in {part.tensor: self._parameters[part.tensor] for part in self._parts}.values():
+        touched = {part.tensor: self._parameters[part.tensor] for part in self._parts}.values()
+        for parameter in filter(Tensor.numel, touched):  # a process may hold no row of a small one
             low, high = torch.aminmax(parameter)
             found = max(found, max(-low.item(), high.item()) * torch.finfo(parameter.dtype).eps)
         return found
@@ -63,9 +73,11 @@ class ActiveBlock:
 
         A gradient that is not finite counts as zero; whether that is allowed is the caller's to say.
         """
-        self._gradients = [self._gradient(part) for part in self._parts] if step.drift > 0.0 else []
-        norms = [norm(gradient).cpu() for gradient in self._gradients if gradient is not None]
-        total = torch.linalg.vector_norm(torch.stack(norms)).item() if norms else 0.0
+        self._gradients = [self._taken(part) for part in self._parts] if step.drift > 0.0 else []
+        pairs = zip(self._parts, self._gradients, strict=False)
+        norms = [math.sqrt(part.weight) * norm(g).cpu() for part, g in pairs if g is not None]
+        (square,) = self._total([torch.linalg.vector_norm(torch.stack(norms)).item() ** 2 if norms else 0.0])
+        total = math.sqrt(square)
         if total == 0.0 or not math.isfinite(total):
             self._gradients = []
             return Measured(total, finite=math.isfinite(total))
@@ -74,17 +86,20 @@ class ActiveBlock:
     @torch.no_grad()
     def move(self, step: Step, measured: Measured, noise: NoiseSource, number: int) -> None:
         """Take one step, with the gradients that were read."""
-        decay = step.step_size * step.weight_decay if self.coordinates else 0.0
+        decay = step.step_size * step.weight_decay
         for at, part in enumerate(self._parts):
             parameter = self._parameters[part.tensor]
             if step.sigma > 0.0:
-                change = noise.normal(part.size, step=number, tensor=part.tensor, like=parameter, scale=step.sigma)
-                measured.noise_energy += (norm(change).item() / step.sigma) ** 2
+                place = {"step": number, "tensor": part.tensor, "first": part.first}
+                change = noise.normal(part.size, **place, like=parameter, scale=step.sigma)
+                measured.noise_energy += part.weight * (norm(change).item() / step.sigma) ** 2
             else:
                 change = torch.zeros(part.size, dtype=parameter.dtype, device=parameter.device)
             if self._gradients and (gradient := self._gradients[at]) is not None:
                 change.add_(gradient, alpha=-step.step_size * measured.clipped_norm / measured.gradient_norm)
-            if self.coordinates:
+            if decay > 0.0 and not self.coordinates:
+                change.add_(part.piece.project(parameter), alpha=-decay)
+            elif self.coordinates:
                 change.add_(self.coordinates[at], alpha=-decay)
                 if not _shared(self.coordinates[at], parameter):  # a view of the parameter moves with it
                     self.coordinates[at].add_(change)
@@ -92,12 +107,16 @@ class ActiveBlock:
             if self._gradients:
                 self._gradients[at] = None  # its memory is needed for the next tensor's noise
         self._gradients = []
+        noise.erase()
+        (measured.noise_energy,) = self._total([measured.noise_energy])
 
-    def _gradient(self, part: Part) -> Tensor | None:
-        parameter = self._parameters[part.tensor]
+    def _taken(self, part: Part) -> Tensor | None:
+        """A_iᵀ g; the gradient itself is let go, since its memory is needed."""
+        parameter = self._sources[part.tensor]
         if parameter.grad is None:
             return None
-        gradient = parameter.grad.to_dense() if parameter.grad.is_sparse else parameter.grad
+        gradient, parameter.grad = local(parameter.grad), None
+        gradient = gradient.to_dense() if gradient.is_sparse else gradient
         return part.piece.project(gradient.to(parameter.dtype))
 
 
