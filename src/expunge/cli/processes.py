@@ -52,7 +52,6 @@ def meet(device: str):
     dist.destroy_process_group()  # not after an error: some may be gone, and nobody should wait for them
 
 
-
 def sharded(model: Any) -> bool:
     """Whether its factory called `fully_shard`."""
     from .. import weights
