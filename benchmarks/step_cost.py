@@ -141,11 +141,14 @@ def measure(name: str, design: Design, repeats: int, backwards: int) -> dict[str
     with watch("setup"):
         partition = design.bind({name: p.shape for name, p in named.items()})
     count = len(partition.dimensions)
-    active, watched = None, None
+    active, watched, gradients = None, None, list[torch.Tensor | None]()
     for repeat in range(repeats + WARM_UP):
         if repeat < WARM_UP + backwards:
             with watch("backward"):
                 backward()
+            gradients = [parameter.grad for parameter in parameters]
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            parameter.grad = gradient  # the engine lets go of what it has read
         with watch("sgd"):
             optimizer.step()
         del active, watched
