@@ -1,4 +1,4 @@
-"""Seconds to calibrate a few pairs against workers: processes of this machine, and Ray.
+"""Seconds to calibrate a few pairs against workers: processes of this machine.
 
 Wall time, starting the workers included.
 """
@@ -6,7 +6,7 @@ Wall time, starting the workers included.
 import os
 import time
 import warnings
-from contextlib import suppress
+from tempfile import TemporaryDirectory
 
 import torch
 from torch import nn
@@ -40,21 +40,16 @@ def train(stream: torch.utils.data.Dataset, seed: int) -> nn.Module:
     return model
 
 
-def measure(*, pairs: int = 8, ray: bool = True) -> list[dict[str, object]]:
-    """One process, then as many as there are processors, then the same on Ray."""
+def measure(*, pairs: int = 8) -> list[dict[str, object]]:
+    """One process, then as many as there are processors."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     ways: dict[str, dict] = {"1 process": {}, f"{processors} processes": {"workers": processors}}
-    if ray:
-        with suppress(ImportError):
-            import ray as _  # noqa: F401
-
-            ways[f"Ray, {processors} processors"] = {"ray": "local"}
     rows: list[dict[str, object]] = []
     for name, how in ways.items():
         started = time.monotonic()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), TemporaryDirectory() as folder:
             warnings.simplefilter("ignore")
-            expunge.calibrate(train, Points(), RandomDeletion(0.1), pairs=pairs, **how)
+            expunge.calibrate(train, Points(), RandomDeletion(0.1), pairs=pairs, folder=folder, **how)
         rows.append({"workers": name, "pairs": pairs, "seconds": time.monotonic() - started})
     for row in rows:
         row["ratio"] = row["seconds"] / rows[0]["seconds"]  # pyright: ignore[reportOperatorIssue]
