@@ -1,6 +1,12 @@
 """Runs in several processes: the same gaps to the last bit, and a killed process takes no pair with it."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from runs import Deadly, Fixed, Points, train
@@ -44,3 +50,29 @@ def test_a_base_run_that_is_always_killed_ends_the_calibration(monkeypatch):
 def test_what_cannot_be_sent_is_refused_in_words():
     with pytest.raises(ConfigError, match="top level of a module, or use workers=1"):
         calibrate(lambda stream, seed: train(stream, seed), Points(), RandomDeletion(0.1), pairs=2, workers=2)
+
+
+def test_workers_end_with_their_parent(tmp_path):
+    """Whoever kills a calibration must not find its workers at it for hours."""
+    command = [sys.executable, str(Path(__file__).with_name("orphans.py")), str(tmp_path)]
+    with subprocess.Popen(command) as parent:
+        _wait(lambda: all((tmp_path / f"{n}.pid").exists() for n in (0, 1)))
+        workers = [int((tmp_path / f"{n}.pid").read_text()) for n in (0, 1)]
+        assert all(map(_lives, workers))
+        parent.send_signal(signal.SIGKILL)
+    _wait(lambda: not any(map(_lives, workers)))
+
+
+def _wait(done, seconds=60):
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.05)
+
+
+def _lives(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]

@@ -1,15 +1,17 @@
 """Where the runs take place: in this process, in several, or on a Ray cluster. Engines that exist; no scheduler of ours."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.reduction import ForkingPickler
 from pickle import PicklingError
 from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 from ..errors import ConfigError
@@ -73,7 +75,14 @@ def _in_processes(work: Callable[..., Any], job: Any, arguments: Sequence[Argume
 
 
 def _slot() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, mp_context=get_context("spawn"))  # a fork would inherit torch's threads, and hang
+    spawn = get_context("spawn")  # a fork would inherit torch's threads, and hang
+    return ProcessPoolExecutor(1, mp_context=spawn, initializer=_end_with_the_parent)
+
+
+def _end_with_the_parent() -> None:
+    """A worker whose parent was killed would work on for nobody, and never end."""
+    if (parent := parent_process()) is not None:
+        Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
 
 
 def _refuse_unsendable(job: Any) -> None:
