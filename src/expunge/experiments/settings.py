@@ -106,6 +106,8 @@ SETTINGS: dict[tuple[str, str], Settings] = {
     ("mnist-mlp", "paper"): _MNIST,
     ("cifar10-resnet18", "laptop"): _CIFAR_LAPTOP,
     ("cifar10-resnet18", "paper"): _CIFAR_PAPER,
+    ("cifar10-resnet20", "laptop"): _CIFAR_LAPTOP,
+    ("cifar10-resnet20", "paper"): _CIFAR_PAPER,
     ("cifar10-vit_tiny", "laptop"): _CIFAR_LAPTOP,
     ("cifar10-vit_tiny", "paper"): _CIFAR_PAPER,
     ("cifar10-head", "laptop"): _HEAD,
