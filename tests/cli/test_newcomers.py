@@ -132,8 +132,8 @@ MISTAKES = {
     "a certificate for results": (["report", "of_another.json"], ["expunge.results/1", "expunge.calibration/1"]),
     "weights for a ledger": (["account", "model.safetensors", "--proximity", "1", "--delta", "1e-5"], ["no text at all"]),
     "a fraction in percent": (
-        ["calibrate", "--train", "own:train", "--dataset", "own:samples", "--deletion", "random:10"],
-        ["above 0 and below 1", "got 10"],
+        ["calibrate", "--train", "own:train", "--dataset", "own:samples", "--deletion", "random:10.0"],
+        ["above 0 and below 1, or a whole number of samples", "got 10.0"],
     ),
     "data that are not there": (["train", "--workload", "mnist-mlp", "--data-dir", "."], ["--data-dir", "--download"]),
 }  # fmt: skip

@@ -12,6 +12,9 @@ from .protocol import Design, Shapes, Split, Window
 from .seeds import generator
 
 
+CHUNK = 65_536
+
+
 @dataclass(frozen=True)
 class Permutation(Design):
     """k blocks of random coordinates, every tensor divided as evenly as its size allows."""
@@ -52,17 +55,19 @@ class _Labelled:
     def piece(self, block: int, like: Tensor, window: Window | None = None) -> Coordinates:
         """The coordinates labelled with the block, counted from the window's first."""
         first, last = window or (0, self._elements)
-        return Coordinates(lambda: _places(self._labels[first:last] == block).to(like.device))
+        return Coordinates(lambda: _places(self._labels[first:last], block).to(like.device))
 
     def before(self, block: int, place: int) -> int:
         """In order of their places."""
         return int(np.count_nonzero(self._labels[:place].numpy() == block))
 
 
-def _places(chosen: Tensor) -> Tensor:
-    """Where it is true, in as few bytes as will do."""
-    small = np.int32 if len(chosen) < 2**31 else np.int64
-    return torch.from_numpy(np.flatnonzero(chosen.numpy()).astype(small))
+def _places(labels: Tensor, block: int) -> Tensor:
+    """Where a label is the block's, in as few bytes as will do; chunk by chunk, for a mask of them all would be as large."""
+    numbers, small = labels.numpy(), np.int32 if len(labels) < 2**31 else np.int64
+    starts = range(0, len(numbers), CHUNK)
+    found = [(np.flatnonzero(numbers[start : start + CHUNK] == block) + start).astype(small) for start in starts]
+    return torch.from_numpy(np.concatenate(found) if found else np.empty(0, small))
 
 
 def evenly(elements: int, k: int, offset: int, block: int) -> int:
