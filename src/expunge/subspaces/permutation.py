@@ -11,7 +11,6 @@ from .pieces import Coordinates
 from .protocol import Design, Shapes, Split, Window
 from .seeds import generator
 
-
 CHUNK = 65_536
 
 
