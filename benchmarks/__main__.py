@@ -31,11 +31,11 @@ def measure(names: list[str], *, smoke: bool) -> dict:
         "noise": lambda: noise.measure(repeats=7 if smoke else 15),
         "blocks": lambda: blocks.measure(blocks=(4, 64, 1024) if smoke else (4, 64, 1024, 16_384)),
         "memory": lambda: memory.run(["10 M"] if smoke else list(memory.CONFIGS)),
-        "calibration": lambda: calibration.measure(pairs=2 if smoke else 8),
+        "calibration": lambda: calibration.measure(pairs=2 if smoke else 8, ray=not smoke),
         "step_cost": lambda: step_cost.run(SMALL if smoke else FULL),
     }
     place = {"processor": step_cost.processor(), "threads": torch.get_num_threads(), "torch": torch.__version__}
-    return {"command": shlex.join(["python -m benchmarks", *sys.argv[1:]]), **place} | {
+    return {"command": shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]]), **place} | {
         name: makers[name]() for name in names
     }
 

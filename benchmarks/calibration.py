@@ -1,11 +1,15 @@
-"""Seconds to calibrate a few pairs against workers: processes of this machine.
+"""Seconds to calibrate a few pairs against workers: processes of this machine, and a Ray cluster of this machine alone.
 
-Wall time, starting the workers included.
+Wall time. Starting processes is in it; the cluster is there before, as a user's would be.
 """
 
 import os
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
@@ -40,17 +44,38 @@ def train(stream: torch.utils.data.Dataset, seed: int) -> nn.Module:
     return model
 
 
-def measure(*, pairs: int = 8) -> list[dict[str, object]]:
-    """One process, then as many as there are processors."""
+@contextmanager
+def cluster(processors: int) -> Iterator[str]:
+    """A Ray cluster of this machine; its workers find this file."""
+    import ray
+
+    root = str(Path(__file__).parents[1])
+    paths = {"PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
+    ray.init(num_cpus=processors, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": paths})
+    try:
+        yield ray.get_runtime_context().gcs_address
+    finally:
+        ray.shutdown()
+
+
+def measure(*, pairs: int = 8, ray: bool = True) -> list[dict[str, object]]:
+    """One process, as many as there are processors, and Ray with as many, where it is installed."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    ways: dict[str, dict] = {"1 process": {}, f"{processors} processes": {"workers": processors}}
     rows: list[dict[str, object]] = []
-    for name, how in ways.items():
-        started = time.monotonic()
-        with warnings.catch_warnings(), TemporaryDirectory() as folder:
-            warnings.simplefilter("ignore")
+
+    def timed(name: str, **how: object) -> None:
+        with TemporaryDirectory() as folder:
+            started = time.monotonic()
             expunge.calibrate(train, Points(), RandomDeletion(0.1), pairs=pairs, folder=folder, **how)
-        rows.append({"workers": name, "pairs": pairs, "seconds": time.monotonic() - started})
+            rows.append({"workers": name, "pairs": pairs, "seconds": time.monotonic() - started})
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        timed("1 process")
+        timed(f"{processors} processes", workers=processors)
+        if ray and find_spec("ray"):
+            with cluster(processors) as address:
+                timed(f"Ray, {processors} processors", ray=address)
     for row in rows:
         row["ratio"] = row["seconds"] / rows[0]["seconds"]  # pyright: ignore[reportOperatorIssue]
     return rows
