@@ -1,4 +1,7 @@
 import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: on models this small, threads only wait for each other
+
 from importlib.util import find_spec
 from pathlib import Path
 
