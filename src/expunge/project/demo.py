@@ -61,7 +61,7 @@ class Scene:
 
     workload: str
     epsilon: float
-    mechanism: str
+    decays: tuple[float, float]  # of each request: a class lies further apart, and needs more to bring its noise down
     fine_tune: str
     retrained: int
     label: int  # the class that goes
@@ -69,12 +69,15 @@ class Scene:
     every: str = ""
 
 
-_MECHANISM = "clip = 0.0 # noise and decay without gradient steps\nstep_size = 1.0\nweight_decay = 0.4\nsteps = 1"
+_MECHANISM = "clip = 0.0 # noise and decay without gradient steps\nstep_size = 1.0\nweight_decay = {}\nsteps = 1"
+_ADAM = (
+    'steps = 200\noptimizer = "adam" # from the noise that a class needs, the SGD of the training diverges\nlr = 0.001'
+)
 SCENES = {
     "digits": Scene(
         workload="digits-mlp",
         epsilon=100.0,
-        mechanism=_MECHANISM,
+        decays=(0.4, 0.4),
         fine_tune="steps = 15\nlr = 0.05",
         retrained=4,
         label=3,
@@ -84,8 +87,8 @@ SCENES = {
     "mnist": Scene(
         workload="mnist-mlp",
         epsilon=100.0,
-        mechanism=_MECHANISM,
-        fine_tune="steps = 100\nlr = 0.05",
+        decays=(0.4, 0.9),
+        fine_tune=_ADAM,
         retrained=1,
         label=3,
     ),
@@ -139,7 +142,6 @@ def _files(scene: Scene, data_dir: Path | None) -> dict[str, str]:
         "threads": scene.threads,
         "every": scene.every,
         "epsilon": scene.epsilon,
-        "mechanism": scene.mechanism,
         "fine_tune": scene.fine_tune,
         "retrained": scene.retrained,
         "data": "# folder = …" if data_dir is None else f'folder = "{data_dir.resolve().as_posix()}"',
@@ -149,12 +151,14 @@ def _files(scene: Scene, data_dir: Path | None) -> dict[str, str]:
         "deletion": "random = 0.1\nseed = 2026",
         "weights": "",
         "folder": ".",
+        "mechanism": _MECHANISM.format(scene.decays[0]),
     }
     label = {
         "title": f"All samples of class {scene.label}",
         "deletion": f"class = {scene.label}",
         "weights": 'weights = "trained.safetensors" # of the first request',
         "folder": "class",
+        "mechanism": _MECHANISM.format(scene.decays[1]),
     }
     named = {"expunge.toml": tenth, "class.toml": label}
     return {file: _FILE.substitute(shared, file=file, **own) for file, own in named.items()}
