@@ -116,8 +116,10 @@ class Stopwatch:
     def first(self, part: str) -> float:
         return self.times[part][0]
 
-    def median(self, part: str) -> float:
-        return statistics.median(self.times[part][WARM_UP:])
+    def typical(self, part: str, blocks: int = 1) -> float:
+        """The mean over blocks of the median over each block's turns: blocks may differ in size."""
+        turns = self.times[part][WARM_UP:]
+        return statistics.fmean(statistics.median(turns[i::blocks]) for i in range(min(blocks, len(turns))))
 
 
 def measure(name: str, design: Design, repeats: int, backwards: int) -> dict[str, object]:
@@ -162,7 +164,8 @@ def measure(name: str, design: Design, repeats: int, backwards: int) -> dict[str
             seal.close()
     watched.moved()
     held = peak_memory() - before
-    parts = {f"{part}_ms": 1e3 * watch.median(part) for part in ("backward", "sgd", "engine", "entry")}
+    turns = {"backward": 1, "sgd": 1, "engine": count, "entry": count}
+    parts = {f"{part}_ms": 1e3 * watch.typical(part, blocks) for part, blocks in turns.items()}
     memory = held / sum(p.numel() * p.element_size() for p in parameters)
     return {"model": name, **design.describe(), **parts, "setup_s": watch.first("setup"), "memory": memory}
 
