@@ -30,7 +30,7 @@ ARROWS = {
 }
 QUICK = {f"cli/{name}.py" for name in ("__init__", "main", "plan", "account", "output", "numbers", "report")}
 COMMON = {"bars", "errors"}  # what every room may import
-TORCH = {"weights", "checkpoint", "lbfgs"}  # what every room may import that may load torch
+TORCH = {"weights", "checkpoint", "lbfgs", "optimizers"}  # what every room may import that may load torch
 FRONT = {"__init__", "__main__"}  # the front door leads into every room
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from .. import optimizers
 from ..accounting.checks import number, whole
 from ..errors import ConfigError
 from ..lbfgs import Lbfgs
@@ -61,8 +62,9 @@ class FineTune:
         if self.optimizer == "lbfgs":
             return Lbfgs(parameters, self.lr)
         if self.optimizer == "sgd":
-            return torch.optim.SGD(parameters, lr=self.lr, momentum=self.momentum, weight_decay=self.weight_decay)
-        kind = torch.optim.Adam if self.optimizer == "adam" else torch.optim.AdamW
+            settings = {"lr": self.lr, "momentum": self.momentum, "weight_decay": self.weight_decay}
+            return optimizers.sgd(parameters, dense=False, **settings)
+        kind = optimizers.adam if self.optimizer == "adam" else optimizers.adamw
         return kind(parameters, lr=self.lr, weight_decay=self.weight_decay)
 
     def rate(self, step: int) -> float:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from .. import weights
+from .. import optimizers, weights
 from ..checkpoint import Checkpoint
 from ..errors import ConfigError, DataError
 from ..lbfgs import Lbfgs
@@ -236,9 +236,10 @@ def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
     if not parameters:
         raise ConfigError("the model has no trainable parameter. Unfreeze some.")
     if recipe.optimizer == "sgd":
-        return torch.optim.SGD(parameters, lr=recipe.lr, momentum=recipe.momentum, weight_decay=recipe.weight_decay)
+        settings = {"lr": recipe.lr, "momentum": recipe.momentum, "weight_decay": recipe.weight_decay}
+        return optimizers.sgd(parameters, dense=True, **settings)
     if recipe.optimizer == "adamw":
-        return torch.optim.AdamW(parameters, lr=recipe.lr, weight_decay=recipe.weight_decay)
+        return optimizers.adamw(parameters, lr=recipe.lr, weight_decay=recipe.weight_decay)
     if recipe.optimizer == "lbfgs":
         return Lbfgs(parameters, recipe.lr)
     raise ConfigError(f"optimizer must be sgd, adamw or lbfgs; got {recipe.optimizer!r}.")
