@@ -1,10 +1,13 @@
 """L-BFGS an iteration a step: torch's own, without looking twice at one point."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
 
 import expunge
+from expunge.api import entry_of
 from expunge.errors import ConfigError
 from expunge.lbfgs import LOOKS, Lbfgs
 
@@ -61,3 +64,100 @@ def test_it_has_a_name_in_recipes():
     assert made.param_groups[0]["lr"] == 1.0
     with pytest.raises(ConfigError, match="lbfgs knows no weight decay"):
         expunge.FineTune(3, "lbfgs", weight_decay=0.1)
+
+
+def correlated():
+    """Inputs with one long direction, as features have, and their labels."""
+    chance = torch.Generator().manual_seed(1)
+    inputs = torch.randn(400, 20, generator=chance, dtype=torch.float64) @ torch.diag(
+        torch.logspace(0, -2, 20).double()
+    )
+    inputs = inputs + 5.0 * torch.randn(20, generator=chance, dtype=torch.float64)
+    return inputs, (inputs[:, 3] > inputs[:, 3].mean()).long()
+
+
+def whitened(*, bias=True, whiten=0, steps=8):
+    """The gradient's norm after so many iterations, and the layer."""
+    inputs, labels = correlated()
+    layer = nn.Linear(20, 2, bias=bias).double()
+    for parameter in layer.parameters():
+        nn.init.zeros_(parameter)
+    optimizer = expunge.FineTune(steps, "lbfgs", lr=1.0, whiten=whiten).make_optimizer(
+        list(layer.parameters()), (inputs, labels)
+    )
+
+    def closure():
+        layer.zero_grad()
+        loss = nn.functional.cross_entropy(layer(inputs), labels) + 0.005 * sum(
+            p.square().sum() for p in layer.parameters()
+        )
+        loss.backward()
+        return loss.item()
+
+    for _ in range(steps):
+        optimizer.step(closure)
+    closure()
+    return torch.cat([p.grad.reshape(-1) for p in layer.parameters()]).norm().item(), layer
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_whitened_it_gets_there_in_fewer_iterations(bias):
+    plain, _ = whitened(bias=bias)
+    some, _ = whitened(bias=bias, whiten=100)
+    every, _ = whitened(bias=bias, whiten=400)
+    assert max(some, every) < 0.2 * plain
+
+
+def test_whitened_it_ends_at_the_same_minimiser():
+    plain, whited = whitened(steps=200), whitened(steps=200, whiten=400)
+    for (slope, layer), other in ((plain, whited), (whited, plain)):
+        assert slope < 1e-4
+        for mine, theirs in zip(layer.parameters(), other[1].parameters(), strict=True):
+            assert torch.allclose(mine, theirs, atol=1e-2)
+
+
+def test_whitening_is_for_one_linear_layer():
+    deep, batch = nn.Sequential(nn.Linear(20, 5), nn.Linear(5, 2)), (torch.zeros(3, 20), torch.zeros(3))
+    for model, given in ((deep, batch), (nn.Linear(20, 2), (torch.zeros(3, 4, 5), 0)), (nn.Linear(20, 2), {"x": 0})):
+        with pytest.raises(ConfigError, match="whiten"):
+            expunge.FineTune(3, "lbfgs", whiten=10).make_optimizer(list(model.parameters()), given)
+    with pytest.raises(ConfigError, match="only lbfgs"):
+        expunge.FineTune(3, "adam", whiten=10)
+
+
+def test_a_request_whitens_in_both_phases_and_goes_on_after_an_interruption(tmp_path):
+    inputs, labels = correlated()
+    kept = [(inputs, labels)]
+
+    def loss(model, batch):
+        return nn.functional.cross_entropy(model(batch[0]), batch[1]) + 0.005 * model.weight.square().sum()
+
+    recipe = expunge.FineTune(4, "lbfgs", lr=1.0, whiten=200)
+    gap = expunge.accounting.Proximity(0.1, 0.1, "pairs", entry=entry_of(recipe))
+    ended = []
+    for stop in (None, 2):
+        torch.manual_seed(0)
+        layer = nn.Linear(20, 2).double()
+        plan = expunge.plan(
+            layer, blocks=expunge.Whole(), proximity=gap, epsilon=10, delta=1e-5, clip=0.0, step_size=0.0
+        )
+        options = {
+            "clean": recipe,
+            "fine_tune": recipe,
+            "simulate": 3,
+            "checkpoint": tmp_path / f"{stop}",
+            "checkpoint_every": 0.0,
+        }
+
+        def interrupt(progress, stop=stop):
+            if stop is not None and progress.phase == "fine-tune" and progress.step == stop:
+                raise KeyboardInterrupt
+
+        if stop is not None:
+            with pytest.raises(KeyboardInterrupt):
+                expunge.unlearn(copy.deepcopy(layer), kept, loss, plan, progress=interrupt, **options)
+        outcome = expunge.unlearn(layer, kept, loss, plan, **options)
+        assert outcome.certificate["run"]["clean"]["whiten"] == 200
+        ended.append([p.detach().clone() for p in layer.parameters()])
+    for whole, resumed in zip(*ended, strict=True):
+        assert torch.allclose(whole, resumed, rtol=1e-9, atol=1e-12)

