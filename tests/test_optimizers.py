@@ -1,5 +1,7 @@
 """One pass over the numbers is the same optimiser, and is left alone where it cannot be had."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
@@ -23,7 +25,7 @@ def steps(make, dtype=torch.float64):
     [
         (optimizers.adam, torch.optim.Adam, {"lr": 0.1, "weight_decay": 0.01}),
         (optimizers.adamw, torch.optim.AdamW, {"lr": 0.1, "weight_decay": 0.01}),
-        (lambda p, **s: optimizers.sgd(p, dense=True, **s), torch.optim.SGD, {"lr": 0.01, "momentum": 0.9, "weight_decay": 0.01}),
+        (partial(optimizers.sgd, dense=True), torch.optim.SGD, {"lr": 0.01, "momentum": 0.9, "weight_decay": 0.01}),
     ],
 )  # fmt: skip
 def test_one_pass_gives_the_same_steps(ours, torchs, settings):

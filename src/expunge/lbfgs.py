@@ -13,13 +13,15 @@ from torch import Tensor, nn
 from .errors import ConfigError
 
 LOOKS = 26  # of one line search at most; with one iteration a step torch's own default is 1, which is no search
+FIRST = 4.0  # over the curvature of a softmax in whitened coordinates, which is ½ at most and less where it is sure
 
 
 class Lbfgs(torch.optim.LBFGS):
     """With a strong Wolfe search, whose first try is the whole step times `lr`."""
 
     def __init__(self, params: Iterable[Tensor], lr: float = 1.0) -> None:
-        super().__init__(params, lr=lr, max_iter=1, max_eval=LOOKS, line_search_fn="strong_wolfe")
+        tolerances = {"tolerance_grad": 0.0, "tolerance_change": 0.0}  # who calls decides where it ends
+        super().__init__(params, lr=lr, max_iter=1, max_eval=LOOKS, line_search_fn="strong_wolfe", **tolerances)
 
     def step(self, closure: Callable[[], Any]) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """One iteration; the loss where it began."""
@@ -55,6 +57,7 @@ class WhitenedLbfgs(Lbfgs):
         self._factor = _factor(inputs, bias=len(self._layer) == 2)
         self._moved = nn.Parameter((self._packed(self._layer) @ self._factor).contiguous())
         super().__init__([self._moved], lr)
+        self.state[self._moved].update(_begun(self._moved.numel(), inputs))
 
     def step(self, closure: Callable[[], Any]) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """One iteration; the weights stand where it ended."""
@@ -81,6 +84,13 @@ class WhitenedLbfgs(Lbfgs):
 
     def _packed(self, parts: Sequence[Tensor]) -> Tensor:
         return torch.cat([part.detach().reshape(len(parts[0]), -1) for part in parts], dim=1)
+
+
+def _begun(size: int, like: Tensor) -> dict[str, Any]:
+    """What torch keeps after an iteration that went nowhere, so that the first goes FIRST times the slope at once."""
+    nowhere = {"d": like.new_zeros(size), "prev_flat_grad": like.new_zeros(size), "t": 0.0, "prev_loss": 0.0}
+    memory = {"old_dirs": [], "old_stps": [], "ro": [], "H_diag": FIRST}
+    return {"n_iter": 1, "func_evals": 0, **nowhere, **memory}
 
 
 def _layer(params: Sequence[nn.Parameter], inputs: Tensor) -> list[nn.Parameter]:

@@ -10,7 +10,8 @@ from . import loading
 from .numbers import WholeNumber
 from .output import figure, print_facts, print_json, print_table
 
-SETTINGS = ("epsilon", "delta", "l2", "gradient", "length", "tune")
+SETTINGS = ("epsilon", "delta", "l2", "gradient", "length", "tune", "whiten")
+WITHOUT = {"tune": 10, "whiten": 2000}  # what holds where nothing is said
 
 
 def requests(
@@ -24,6 +25,7 @@ def requests(
     gradient: float | None = None,
     length: float | None = None,
     tune: WholeNumber | None = None,
+    whiten: WholeNumber | None = None,
     json: bool = False,
 ) -> None:
     """A linear head on features of a public backbone: train it, then carry out requests as they come. A ledger keeps count.
@@ -48,12 +50,14 @@ def requests(
         Scale every sample's features to this norm, which makes the loss quick to minimise.
     tune
         L-BFGS iterations on retained data after the noise (default 10).
+    whiten
+        Retained samples that tell L-BFGS how long features are in each direction (default 2,000; 0 is without).
     json
         Print one JSON object.
     """
     from ..requests import Ledger
 
-    given: dict[str, Any] = dict(zip(SETTINGS, (epsilon, delta, l2, gradient, length, tune), strict=True))
+    given: dict[str, Any] = dict(zip(SETTINGS, (epsilon, delta, l2, gradient, length, tune, whiten), strict=True))
     if not (folder / "requests.json").exists():
         ledger = _begin(folder, data, forget, given)
     else:
@@ -75,7 +79,7 @@ def _begin(folder: Path, data: str | None, forget: Path | None, given: dict[str,
             f"{folder} holds no ledger, so this call begins one: it needs --data, --epsilon, --delta, --l2 and --gradient, "
             "and no --forget yet."
         )
-    about = {**{name: given[name] for name in SETTINGS[2:]}, "tune": 10 if given["tune"] is None else given["tune"]}
+    about = {name: WITHOUT.get(name) if given[name] is None else given[name] for name in SETTINGS[2:]}
     with loading.users_code():
         head, sha256 = _head(data, about)
         model = head.train()
@@ -112,7 +116,7 @@ def _head(data: str, about: dict[str, Any]) -> tuple[Any, str]:
     if not isinstance(found, tuple) or len(found) != 2 or not all(isinstance(part, Tensor) for part in found):
         raise ConfigError(f"--data {data} must return (features, labels), two tensors; got {type(found).__name__}.")
     features, labels = found
-    settings = {name: about[name] for name in ("l2", "gradient", "length")}
+    settings = {name: about[name] for name in ("l2", "gradient", "length", "whiten")}
     head = Head(features, labels, int(labels.max()) + 1, **settings)
     return head, weights.digest({"features": features, "labels": labels})
 

@@ -30,6 +30,7 @@ class Head:
     gradient    g: where training and clean phases end
     length      every sample's features are scaled to this norm, which depends on that sample alone; none: as they are
     iterations  of L-BFGS at most; what does not arrive in so many is refused
+    whiten      so many retained samples tell L-BFGS how long features are in each direction; 0 is without
     """
 
     features: Tensor
@@ -39,6 +40,7 @@ class Head:
     gradient: float
     length: float | None = None
     iterations: int = 1000
+    whiten: int = 2000
 
     def __post_init__(self) -> None:
         if self.features.dim() != 2 or self.labels.shape != self.features.shape[:1]:
@@ -61,7 +63,7 @@ class Head:
     @property
     def clean(self) -> FineTune:
         """How it is solved, in training and in every request."""
-        return FineTune(self.iterations, "lbfgs", lr=1.0, until=self.gradient)
+        return FineTune(self.iterations, "lbfgs", lr=1.0, until=self.gradient, whiten=self.whiten)
 
     @property
     def proximity(self) -> Proximity:
@@ -90,7 +92,7 @@ class Head:
             forget=new,
             proximity=self.proximity,
             clean=self.clean,
-            fine_tune=FineTune(mend, "lbfgs", lr=1.0) if mend else None,
+            fine_tune=FineTune(mend, "lbfgs", lr=1.0, whiten=self.whiten) if mend else None,
             indices=_indices,
             **options,
         )
