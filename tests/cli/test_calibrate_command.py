@@ -149,12 +149,13 @@ def test_a_class(expunge, tmp_path):
     assert coupling["seeds"] == [0, 1]
 
 
-def test_after_a_clean_phase_of_lbfgs_the_file_names_the_entry_that_unlearn_has(expunge, own):
+@pytest.mark.parametrize("whiten", [0, 40])
+def test_after_a_clean_phase_of_lbfgs_the_file_names_the_entry_that_unlearn_has(expunge, own, whiten):
     own_code = ("--train", f"{own}:train", "--dataset", f"{own}:points", "--pairs", 2)
-    clean = ("--clean-steps", 15, "--clean-optimizer", "lbfgs", "--clean-lr", 1.0)
+    clean = ("--clean-steps", 15, "--clean-optimizer", "lbfgs", "--clean-lr", 1.0, "--clean-whiten", whiten)
     found = calibrated(expunge, *own_code, *clean, "--clean-loader", f"{own}:batches", "--clean-loss", f"{own}:loss")
     assert all(pair["gap"]["total"] < 0.5 * pair["gap_as_trained"]["total"] for pair in found["pairs"])
-    assert found["proximity"]["entry"] == package.api.entry_of(loading.clean_phase(15, "lbfgs", 1.0))
+    assert found["proximity"]["entry"] == package.api.entry_of(loading.clean_phase(15, "lbfgs", 1.0, whiten))
 
 
 def test_the_line_search_of_lbfgs_searches():

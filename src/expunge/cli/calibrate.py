@@ -37,6 +37,7 @@ def calibrate(
     clean_steps: WholeNumber | None = None,
     clean_optimizer: loading.OptimizerName = "sgd",
     clean_lr: float | None = None,
+    clean_whiten: WholeNumber = 0,
     clean_loader: str | None = None,
     clean_loss: str | None = None,
     every: WholeNumber | None = None,
@@ -99,6 +100,8 @@ def calibrate(
         Its optimiser; "lbfgs" counts iterations, with a strong Wolfe search.
     clean_lr
         Its learning rate; default 0.01, and 1 for L-BFGS.
+    clean_whiten
+        Of L-BFGS on a linear head: so many retained samples tell it how long features are in each direction.
     clean_loader
         With --train: package.module:function(stream, seed) → batches of the retained samples.
     clean_loss
@@ -160,7 +163,7 @@ def calibrate(
                 runner,
                 data,
                 removed,
-                clean=loading.clean_phase(clean_steps, clean_optimizer, clean_lr),
+                clean=loading.clean_phase(clean_steps, clean_optimizer, clean_lr, clean_whiten),
                 **later,
                 pairs=pairs,
                 seed=seed,

@@ -89,9 +89,9 @@ def cross_entropy(model: Any, batch: Any) -> Any:
     return cross_entropy(model(batch[0]), batch[1])
 
 
-def clean_phase(steps: int | None, optimizer: OptimizerName, lr: float | None) -> Any:
+def clean_phase(steps: int | None, optimizer: OptimizerName, lr: float | None, whiten: int = 0) -> Any:
     """The same for `calibrate` and `unlearn`; none where no steps are named."""
-    return None if steps is None else Clean(steps, optimizer, lr).recipe()
+    return None if steps is None else Clean(steps, optimizer, lr, whiten).recipe()
 
 
 def proximity(value: str) -> Proximity | float:

@@ -37,6 +37,7 @@ def unlearn(
     clean_steps: WholeNumber | None = None,
     clean_optimizer: loading.OptimizerName = "sgd",
     clean_lr: float | None = None,
+    clean_whiten: WholeNumber = 0,
     fine_tune_steps: WholeNumber = 0,
     fine_tune_lr: float = 0.01,
     fine_tune_optimizer: Literal["sgd", "adam", "adamw"] = "sgd",
@@ -94,6 +95,8 @@ def unlearn(
         Their optimiser.
     clean_lr
         Their learning rate; default 0.01, and 1 for L-BFGS.
+    clean_whiten
+        Of L-BFGS on a linear head: so many retained samples tell it how long features are in each direction.
     fine_tune_steps
         Ordinary steps on retained data afterwards.
     fine_tune_lr
@@ -165,7 +168,7 @@ def unlearn(
                     loading.cross_entropy if loss is None else loading.function("loss", loss),
                     plan,
                     design=chosen,
-                    clean=loading.clean_phase(clean_steps, clean_optimizer, clean_lr),
+                    clean=loading.clean_phase(clean_steps, clean_optimizer, clean_lr, clean_whiten),
                     fine_tune=recipe,
                     forget=forgotten,
                     public=public or (),

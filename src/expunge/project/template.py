@@ -65,6 +65,7 @@ pairs = 10                      # n pairs support a failure probability of 1/(n+
 # steps = 60
 # optimizer = "lbfgs"           # sgd, adam, adamw, lbfgs (a step is then an iteration)
 # lr = 1.0
+# whiten = 2000                 # of lbfgs on a linear head: it then needs a fraction of the iterations
 
 # [reset]                       # keep and noise the core of every weight matrix, reset the rest: far less noise
 # rank = 20                     # of the core; then [mechanism] design = "Whole"
