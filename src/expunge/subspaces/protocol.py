@@ -31,8 +31,12 @@ class Piece(Protocol):
         """A_iᵀ x: the coordinates of `tensor` in the block, flat."""
         ...
 
-    def add_(self, tensor: Tensor, coordinates: Tensor) -> None:
-        """X ← x + A_i b, in place."""
+    def add_(self, tensor: Tensor, coordinates: Tensor, first: int = 0) -> None:
+        """X ← x + A_i b, in place; or with just the columns of A_i from the `first` on that there are coordinates for."""
+        ...
+
+    def unit(self, tensor: Tensor) -> int | None:
+        """How many coordinates belong together: of so many, and multiples, some can be added alone. None: only all."""
         ...
 
 

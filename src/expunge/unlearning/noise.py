@@ -15,6 +15,7 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +24,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from torch import Tensor
 
 Array: TypeAlias = np.ndarray[Any, Any]
-CHUNK = 65_536  # normals at a time: the working set stays in the cache
+DType: TypeAlias = np.dtype[Any]
+CHUNK = 131_072  # normals at a time: the working set stays in the cache
 PAIRS = CHUNK // 2  # a chunk's first half are cosines, its second half sines
 MANTISSA, ONE = np.int64(0x000FFFFFFFFFFFFF), np.int64(0x3FF0000000000000)  # bits of a float64 in [1, 2)
 QUARTER = math.pi / 2 / 2**31  # a 32-bit number's share of (−π/2, π/2)
@@ -34,7 +36,7 @@ class NoiseSource:
 
     def __init__(self, key: bytes, *, simulated: bool) -> None:
         self._key, self.simulated = key, simulated
-        self._boxes: list[_BoxMuller] = []  # at rest; a thread takes one and puts it back
+        self._boxes: dict[DType, list[_BoxMuller]] = {}  # at rest; a thread takes one and puts it back
 
     @classmethod
     def certified(cls, agree: Callable[[bytes], bytes] = bytes) -> "NoiseSource":
@@ -55,13 +57,24 @@ class NoiseSource:
         origin = "a seed, for simulation" if self.simulated else "the operating system's entropy"
         return f"AES-256-CTR keyed by {origin}; Box-Muller"
 
-    def normal(self, size: int, *, step: int, tensor: int, like: Tensor, scale: float = 1.0, first: int = 0) -> Tensor:
+    def normal(
+        self,
+        size: int,
+        *,
+        step: int,
+        tensor: int,
+        like: Tensor,
+        scale: float = 1.0,
+        first: int = 0,
+        room: Tensor | None = None,
+    ) -> Tensor:
         """Normals number `first` to `first` + `size` − 1 of one step and tensor: independent, of deviation `scale`.
 
-        They have `like`'s dtype and device.
+        They have `like`'s dtype and device, and lie at the beginning of `room` where that is given and fits them.
         """
         dtype = torch.float64 if like.dtype == torch.float64 else torch.float32
-        result = torch.empty(size, dtype=dtype, pin_memory=like.is_cuda)
+        fits = room is not None and room.dtype == dtype and len(room) >= size and not like.is_cuda
+        result = room[:size] if fits else torch.empty(size, dtype=dtype, pin_memory=like.is_cuda)
         prefix = step.to_bytes(6, "big") + tensor.to_bytes(4, "big")
         chunks = range(first // CHUNK, -(-(first + size) // CHUNK))
         workers = min(torch.get_num_threads(), len(chunks))
@@ -79,15 +92,16 @@ class NoiseSource:
 
     def erase(self) -> None:
         """Leave nothing of the noise in the buffers that it was made in."""
-        for box in self._boxes:
+        for box in chain.from_iterable(self._boxes.values()):
             box.erase()
 
     def _fill(self, result: Array, prefix: bytes, first: int, chunks: range, scale: float) -> None:
         """What `result` has of these chunks, each from its own place in the keystream."""
+        boxes = self._boxes.setdefault(result.dtype, [])
         try:
-            box = self._boxes.pop()
+            box = boxes.pop()
         except IndexError:
-            box = _BoxMuller()
+            box = _BoxMuller(result.dtype)
         for start in range(chunks.start * CHUNK, chunks.stop * CHUNK, chunks.step * CHUNK):
             skipped = max(0, first - start)  # only where others have the beginning of this chunk
             out = result[start + skipped - first : start + CHUNK - first]
@@ -96,11 +110,11 @@ class NoiseSource:
             if skipped:
                 out[:] = drawn[skipped:]
                 drawn.fill(0)
-        self._boxes.append(box)
+        boxes.append(box)
 
     def _draw(self, box: "_BoxMuller", out: Array, prefix: bytes, start: int, scale: float) -> None:
         pairs, word = min(len(out), PAIRS), start // 2  # the cipher counts words of 16 bytes, of two normals each
-        for words, size in zip(box.words, (8, 4, 4) if out.dtype == np.float64 else (8, 4), strict=False):
+        for words, size in zip(box.words, box.sizes, strict=True):
             counter = prefix + word.to_bytes(6, "big")
             stream = Cipher(algorithms.AES(self._key), modes.CTR(counter)).encryptor()
             stream.update_into(box.zeros[: size * pairs], words)  # no more of them than needed
@@ -109,63 +123,60 @@ class NoiseSource:
 
 
 class _BoxMuller:
-    """Buffers for one chunk: words → uniforms → normals, in place.
+    """Buffers for one chunk of float32 or float64: words → uniforms → normals, in place.
 
     By NumPy, whose functions take half of torch's time on a CPU in the same precision, and whose calls cost less.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: DType) -> None:
+        self.double = dtype == np.float64
+        self.sizes = (8, 4, 4) if self.double else (8, 4)  # bytes a pair, of radius and angle and where it is finer
         self.zeros = memoryview(bytes(8 * PAIRS))
-        # of the radius, of the angle, and of the angle's other half, which float32 does not need
-        self.words = [memoryview(bytearray(size * PAIRS + 16)) for size in (8, 4, 4)]  # the cipher wants room for one more
-        self._bits, self._turns, self._finer = (
-            np.frombuffer(words, dtype=kind, count=PAIRS)
-            for words, kind in zip(self.words, (np.int64, np.int32, np.int32), strict=True)
+        self.words = [memoryview(bytearray(size * PAIRS + 16)) for size in self.sizes]  # the cipher wants room for more
+        self._bits, self._turns, *self._finer = (
+            np.frombuffer(words, dtype=f"i{size}", count=PAIRS)
+            for words, size in zip(self.words, self.sizes, strict=True)
         )
-        self._square, self._angle = np.empty(PAIRS), np.empty(PAIRS)
-        self._single_radius, self._single_angle = np.empty(PAIRS, np.float32), np.empty(PAIRS, np.float32)
+        self._square, self._angle = np.empty(PAIRS), np.empty(PAIRS, dtype)
+        self._radius = self._square if self.double else np.empty(PAIRS, dtype)
 
     def transform(self, out: Array, scale: float = 1.0) -> None:
-        """Fill `out` (at most a chunk, of float32 or float64): radius √(−2 σ² log u) times cos and sin."""
-        pairs, double = min(len(out), PAIRS), out.dtype == np.float64
-        square, turns = self._logarithm(pairs), self._turns[:pairs]
-        radius, angle = (self._double if double else self._single)(square, turns, -2.0 * scale * scale)
+        """Fill `out` (at most a chunk): a radius √(−2 σ² log u) of random sign, times an angle's cosine and sine."""
+        pairs = min(len(out), PAIRS)
+        radius, angle, turns = self._radius[:pairs], self._angle[:pairs], self._turns[:pairs]
+        self._logarithm(pairs, -2.0 * scale * scale, radius)
+        np.sqrt(radius, out=radius)
+        (self._turn_finely if self.double else self._turn)(radius, turns, angle)
+        np.multiply(angle, angle.dtype.type(QUARTER), out=angle)
         for name, half in (("cos", out[:pairs]), ("sin", out[pairs:])):
             _apply(name, angle[: len(half)], half)
             np.multiply(half, radius[: len(half)], out=half)
 
-    def _logarithm(self, pairs: int) -> Array:
-        """Log u, with u = 2 − [1, 2) in (0, 1], so that it is finite."""
+    def _logarithm(self, pairs: int, factor: float, out: Array) -> None:
+        """The factor times log u, with u = 2 − [1, 2) in (0, 1], so that it is finite; rounded to float32 last."""
         uniform = self._square[:pairs]
         as_bits = uniform.view(np.int64)
         np.bitwise_and(self._bits[:pairs], MANTISSA, out=as_bits)
         np.bitwise_or(as_bits, ONE, out=as_bits)
         np.subtract(2.0, uniform, out=uniform)
-        return np.log(uniform, out=uniform)
+        np.multiply(np.log(uniform, out=uniform), factor, out=out, casting="same_kind")
 
-    def _single(self, logarithm: Array, turns: Array, factor: float) -> tuple[Array, Array]:
-        """Radius, with the sign that the last bit says, and angle; without that bit all are odd, and even about 0."""
-        radius, angle = (buffer[: len(turns)] for buffer in (self._single_radius, self._single_angle))
-        np.sqrt(np.multiply(logarithm, factor, out=radius, casting="same_kind"), out=radius)
-        sign, bits = angle.view(np.int32), radius.view(np.int32)
+    def _turn(self, radius: Array, turns: Array, angle: Array) -> None:
+        """The last bit is the radius' sign. Without it all numbers are odd, and lie symmetrically about 0."""
+        bits, sign = radius.view(np.int32), angle.view(np.int32)
         np.bitwise_or(bits, np.left_shift(turns, 31, out=sign), out=bits)
         np.copyto(angle, np.bitwise_or(turns, 1, out=turns), casting="unsafe")
-        return radius, np.multiply(angle, QUARTER, out=angle)
 
-    def _double(self, logarithm: Array, turns: Array, factor: float) -> tuple[Array, Array]:
-        """The same, with an angle of which the other word says where between two odd numbers it lies."""
-        angle, finer = self._angle[: len(turns)], self._finer[: len(turns)]
-        radius = np.sqrt(np.multiply(logarithm, factor, out=logarithm), out=logarithm)
+    def _turn_finely(self, radius: Array, turns: Array, angle: Array) -> None:
+        """The same, and other words say where between two odd numbers the angle lies."""
+        (finer,) = self._finer
         np.copysign(radius, np.left_shift(turns, 31), out=radius)
-        np.multiply(np.bitwise_or(finer, 1, out=finer), 2.0**-31, out=angle)
+        np.multiply(np.bitwise_or(finer[: len(turns)], 1), 2.0**-31, out=angle)
         np.add(angle, np.bitwise_or(turns, 1, out=turns), out=angle)
-        return radius, np.multiply(angle, QUARTER, out=angle)
 
     def erase(self) -> None:
         """What is left of the last chunk."""
-        for buffer in (self._bits, self._turns, self._finer, self._square, self._angle):
-            buffer.fill(0)
-        for buffer in (self._single_radius, self._single_angle):
+        for buffer in (self._bits, self._turns, *self._finer, self._square, self._angle, self._radius):
             buffer.fill(0)
 
 
