@@ -23,6 +23,8 @@ import torch
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from torch import Tensor
 
+from ..subspaces.norms import ORDINARY
+
 Array: TypeAlias = np.ndarray[Any, Any]
 DType: TypeAlias = np.dtype[Any]
 CHUNK = 131_072  # normals at a time: the working set stays in the cache
@@ -119,7 +121,11 @@ class NoiseSource:
             stream = Cipher(algorithms.AES(self._key), modes.CTR(counter)).encryptor()
             stream.update_into(box.zeros[: size * pairs], words)  # no more of them than needed
             word += size * PAIRS // 16
-        box.transform(out, scale)
+        if box.double or ORDINARY[0] < scale < ORDINARY[1]:
+            box.transform(out, scale)
+        else:  # float32 would not hold its square
+            box.transform(out)
+            np.multiply(out, scale, out=out)
 
 
 class _BoxMuller:
