@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ def test_no_word_of_the_keystream_is_used_twice(monkeypatch, like):
     for step, tensor in ((0, 0), (0, 1), (1, 0)):
         source.normal(2 * noise.CHUNK + 9, step=step, tensor=tensor, like=like)
     asked.sort(key=lambda stretch: stretch.start)
-    assert all(one.stop <= other.start for one, other in zip(asked, asked[1:], strict=False))
+    assert all(one.stop <= other.start for one, other in pairwise(asked))
     bytes_each = 16 if like is LIKE else 12
     assert sum(map(len, asked)) >= 3 * 2 * noise.PAIRS * bytes_each // 16
 
@@ -241,7 +242,7 @@ def test_the_extreme_words_give_finite_numbers():
             assert np.abs(out).max() < 8.6
     box = box_with(noise.MANTISSA, 1)
     box.transform(out := np.empty(noise.CHUNK, np.float32))
-    assert 8.49 < np.abs(out).max()  # the tail is as long in float32
+    assert np.abs(out).max() > 8.49  # the tail is as long in float32
 
 
 def test_the_description_shows_no_key():

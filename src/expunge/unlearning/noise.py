@@ -75,8 +75,9 @@ class NoiseSource:
         They have `like`'s dtype and device, and lie at the beginning of `room` where that is given and fits them.
         """
         dtype = torch.float64 if like.dtype == torch.float64 else torch.float32
-        fits = room is not None and room.dtype == dtype and len(room) >= size and not like.is_cuda
-        result = room[:size] if fits else torch.empty(size, dtype=dtype, pin_memory=like.is_cuda)
+        if room is None or room.dtype != dtype or len(room) < size or like.is_cuda:
+            room = torch.empty(size, dtype=dtype, pin_memory=like.is_cuda)
+        result = room[:size]
         prefix = step.to_bytes(6, "big") + tensor.to_bytes(4, "big")
         chunks = range(first // CHUNK, -(-(first + size) // CHUNK))
         workers = min(torch.get_num_threads(), len(chunks))
