@@ -11,7 +11,7 @@ from .head import Head
 from .keep import KeepSpace
 from .layers import HeadBody, LayerCycle
 from .permutation import Permutation
-from .protocol import Design, Part, Partition, Piece, Split
+from .protocol import LAYOUT, Design, Part, Partition, Piece, Split
 from .random_rotation import RandomRotation
 from .reference import Reference
 from .whole import Whole
@@ -43,6 +43,7 @@ def from_description(description: dict[str, Any]) -> Design:
 __all__ = [
     "DESIGNS",
     "KEEP_SPACES",
+    "LAYOUT",
     "Core",
     "Custom",
     "Design",

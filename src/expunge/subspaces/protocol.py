@@ -22,6 +22,7 @@ from ..errors import ConfigError, CoverageError
 
 Shapes = Mapping[str, torch.Size]
 MOST_BLOCKS = 65_536
+LAYOUT = 2  # raised whenever a description comes to mean other blocks: no run may go on in others than it began in
 
 
 class Piece(Protocol):

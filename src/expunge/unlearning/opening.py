@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from .. import weights
 from ..accounting import Block, to_json
 from ..errors import ConfigError, CoverageError
-from ..subspaces import Design, KeepSpace, Partition
+from ..subspaces import LAYOUT, Design, KeepSpace, Partition
 from ..subspaces.norms import norm
 from ..subspaces.probe import decomposition_error
 from ..weights import local
@@ -127,7 +127,8 @@ def fingerprint(record: Record, blocks: Sequence[Block], options: Options) -> st
     """What must be the same for a checkpoint to be this run's."""
     parts = [
         to_json(blocks) if blocks else None,
-        record.subspace,
+        [LAYOUT, record.subspace],
+        record.generator,
         record.input_sha256,
         record.forget_sha256,
         {"clean": record.clean, "fine-tune": record.fine_tune},
