@@ -1,10 +1,16 @@
 """Blocks of nearly equal size; bases that are random, their own for every tensor, and the same again from their seed."""
 
+import json
+
 import awkward
 import pytest
 import torch
 
-from expunge import FastRotation, LayerCycle, Permutation, RandomRotation
+import expunge
+from expunge import ConfigError, ExpungeError, FastRotation, LayerCycle, Permutation, RandomRotation
+from expunge.accounting import Proximity
+from expunge.subspaces import from_description
+from expunge.subspaces.protocol import Window
 
 MLP = {"0.weight": (100, 784), "0.bias": (100,), "2.weight": (10, 100), "2.bias": (10,)}
 MLP = {name: torch.Size(shape) for name, shape in MLP.items()}
@@ -81,3 +87,66 @@ def test_random_rotation_is_haar():
 def RandomRotationMatrix(seed):  # noqa: N802
     (blocks,) = awkward.matrices(RandomRotation(1, seed=seed), {"w": torch.Size([6])})
     return blocks
+
+
+def places(design, size, block, window=None, offset=0):
+    split = design.splits({"before": torch.Size([offset]), "it": torch.Size([size])})[1]
+    return split.piece(block, torch.zeros(0), window)._index.long() if split.size(block) else torch.empty(0).long()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 64, 300])
+@pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 1000])
+@pytest.mark.parametrize("offset", [0, 5])
+def test_permutation_finds_the_same_places_through_any_window(k, size, offset):
+    """What one process of several makes of its rows is what one alone would have there."""
+    design = Permutation(k, seed=2)
+    split = design.splits({"before": torch.Size([offset]), "it": torch.Size([size])})[1]
+    for block in range(min(k, 9)):
+        found = places(design, size, block, offset=offset)
+        assert len(found) == split.size(block)
+        for place in range(0, size + 1, max(1, size // 9)):
+            assert split.before(block, place) == int((found < place).sum())
+            inside = found[(found >= size // 3) & (found < place)] - size // 3
+            if place >= size // 3:
+                assert torch.equal(places(design, size, block, Window(size // 3, place), offset), inside)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 300])
+def test_permutation_has_one_coordinate_of_every_group_in_every_block(k):
+    size = 40_000 * k  # more groups than are made at a time
+    for block in (0, k - 1):
+        found = places(Permutation(k), size, block)
+        assert torch.equal(found // k, torch.arange(40_000))
+        counts = torch.bincount(found % k, minlength=k).double()
+        assert ((counts - 40_000 / k).square().sum() * k / 40_000).item() < k + 5 * (2 * k) ** 0.5 + 10
+        first, second = (found % k)[:-1].double(), (found % k)[1:].double()
+        correlation = torch.corrcoef(torch.stack([first, second]))[0, 1].item()
+        assert abs(correlation) < 5 / 40_000**0.5
+
+
+def test_permutation_begins_again_nowhere():
+    """Groups 32,768 apart, and tensors one after another, have shifts of their own."""
+    found = places(Permutation(4), 4 * 200_000, 1) % 4
+    for lag in (16, 32_768, 65_536):
+        same = (found[lag:] == found[:-lag]).double().mean().item()
+        assert abs(same - 0.25) < 5 * (0.1875 / (len(found) - lag)) ** 0.5
+
+
+def test_blocks_of_another_version_are_refused_by_name_and_by_their_gaps():
+    """The same name and seed may have meant other blocks: gaps measured in those say nothing about these."""
+    now = Permutation(4).describe()
+    assert from_description(now) == from_description({"kind": "Permutation", "k": 4}) == Permutation(4)
+    with pytest.raises(ConfigError, match="another version"):
+        from_description({**now, "layout": 1})
+    before = {name: value for name, value in now.items() if name != "layout"}
+    claim = Proximity(0.5, 0.1, "pairs", gaps=(0.25,) * 4, design=json.dumps(before, sort_keys=True))
+    with pytest.raises(ExpungeError, match="another design"):
+        expunge.plan(
+            torch.nn.Linear(3, 4),
+            blocks=Permutation(4),
+            proximity=claim,
+            epsilon=9,
+            delta=1e-5,
+            clip=0.0,
+            step_size=0.0,
+        )

@@ -7,7 +7,8 @@ from interruptible import StopError, run, stop_at
 from safetensors.torch import save
 
 import expunge
-from expunge import ConfigError, DataError, FineTune, Permutation
+from expunge import ConfigError, DataError, FineTune, Permutation, RandomRotation
+from expunge.unlearning.noise import NoiseSource
 
 
 @pytest.fixture
@@ -49,6 +50,19 @@ def test_the_checkpoint_of_another_accumulation_is_refused(tmp_path):
 
 def test_the_checkpoint_of_other_weights_is_refused(stopped, monkeypatch):
     monkeypatch.setattr(interruptible.rig, "mlp", lambda **k: interruptible.nn.Sequential(*_other(**k)))
+    with pytest.raises(ConfigError, match="another run"):
+        run("everything", stopped)
+
+
+def test_the_checkpoint_of_other_blocks_of_the_same_name_is_refused(stopped, monkeypatch):
+    """A version that divides the weights otherwise would noise some twice, and some never."""
+    monkeypatch.setattr(RandomRotation, "layout", 2)
+    with pytest.raises(ConfigError, match="another run"):
+        run("everything", stopped)
+
+
+def test_the_checkpoint_of_another_generator_is_refused(stopped, monkeypatch):
+    monkeypatch.setattr(NoiseSource, "description", "another")
     with pytest.raises(ConfigError, match="another run"):
         run("everything", stopped)
 

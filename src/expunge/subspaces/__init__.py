@@ -34,6 +34,11 @@ def from_description(description: dict[str, Any]) -> Design:
         )
     if not isinstance(kind, str) or kind not in DESIGNS or "bases" in arguments:
         raise ConfigError(f"blocks must be one of {', '.join(DESIGNS)} (without bases); got {description!r:.80}.")
+    if (layout := arguments.pop("layout", None)) not in (None, DESIGNS[kind].layout):
+        raise ConfigError(
+            f"{kind} was described by another version of Expunge, whose blocks were others (layout {layout!r:.20}, here "
+            f"{DESIGNS[kind].layout}). Make the plan again, and measure gaps by block again."
+        )
     try:
         return DESIGNS[kind](**arguments)
     except TypeError as error:

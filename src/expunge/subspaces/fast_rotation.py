@@ -22,6 +22,7 @@ class FastRotation(Design):
     faster than a Fourier transform of the whole (docs/subspaces.md).
     """
 
+    layout = 2
     k: int
     seed: int = 0
 

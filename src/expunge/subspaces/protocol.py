@@ -12,7 +12,7 @@ Nothing here sees the weights' values: a block is fixed, random from its own (pu
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -31,8 +31,12 @@ class Piece(Protocol):
         """A_iᵀ x: the coordinates of `tensor` in the block, flat."""
         ...
 
-    def add_(self, tensor: Tensor, coordinates: Tensor) -> None:
-        """X ← x + A_i b, in place."""
+    def add_(self, tensor: Tensor, coordinates: Tensor, first: int = 0) -> None:
+        """X ← x + A_i b, in place; or with just the columns of A_i from the `first` on that there are coordinates for."""
+        ...
+
+    def unit(self, tensor: Tensor) -> int | None:
+        """How many coordinates belong together: of so many, and multiples, some can be added alone. None: only all."""
         ...
 
 
@@ -74,7 +78,13 @@ class Split(Protocol):
 
 @dataclass(frozen=True)
 class Design(ABC):
-    """A way to divide any model's parameters into orthogonal blocks."""
+    """A way to divide any model's parameters into orthogonal blocks.
+
+    `layout` is raised whenever the same parameters come to mean other blocks: no run may go on in others than it began in,
+    and gaps that were measured in some say nothing about others.
+    """
+
+    layout: ClassVar[int] = 1
 
     @abstractmethod
     def count(self, shapes: Shapes) -> int:
@@ -85,8 +95,9 @@ class Design(ABC):
         """One split per tensor, in order."""
 
     def describe(self) -> dict[str, Any]:
-        """The design as plain JSON values: its kind and its parameters."""
-        return {"kind": type(self).__name__, **asdict(self)}
+        """The design as plain JSON values: its kind and its parameters, and its layout where that is not the first."""
+        layout = {"layout": self.layout} if self.layout > 1 else {}
+        return {"kind": type(self).__name__, **asdict(self), **layout}
 
     def bind(self, shapes: Shapes) -> "Partition":
         """The partition of tensors with these shapes; blocks that would be empty are left out."""

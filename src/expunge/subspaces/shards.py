@@ -40,11 +40,15 @@ class Spread:
         self._mine(entire).copy_(tensor.reshape(-1))
         return self._add_up(self._piece.project(entire).clone())
 
-    def add_(self, tensor: Tensor, coordinates: Tensor) -> None:
+    def add_(self, tensor: Tensor, coordinates: Tensor, first: int = 0) -> None:
         """Just the rows of A_i b that are here."""
         entire = tensor.new_zeros(self._shape)
         self._piece.add_(entire, coordinates)
         tensor.add_(self._mine(entire).view(tensor.shape))
+
+    def unit(self, tensor: Tensor) -> int | None:
+        """All: lines do not begin and end here."""
+        return None
 
     def _mine(self, entire: Tensor) -> Tensor:
         return entire.view(-1)[self._window.first : self._window.last]

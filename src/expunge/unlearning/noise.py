@@ -2,8 +2,12 @@
 
 AES-256 in counter mode, keyed by the operating system's entropy (certified) or by a seed (simulated). Both are
 counter-based: noise is a function of key, step, tensor and coordinate alone, in whatever order it is asked for.
-A pair of 64-bit words becomes two normals by Box and Muller's transform in float64; 52 bits of each word are used, so
-no value exceeds 8.5 σ, which happens once in 10¹⁷ draws.
+
+Box and Muller's transform makes two normals of a radius and an angle. The radius comes from 52 random bits and is
+computed in float64 up to its root, whatever is asked for, since the tails are made there: no value exceeds 8.5 σ, which
+happens once in 10¹⁷ draws. The angle is x or x + π, one bit says which, and x in (−π/2, π/2) comes from 31 bits (from 62
+where float64 is asked for); both signs of a normal are exactly as likely. What float32 does to the rest stands in
+docs/mathematics.md, "The noise in float32".
 """
 
 import hashlib
@@ -11,14 +15,22 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from torch import Tensor
 
-CHUNK = 65_536  # normals at a time: the working set stays in the cache
-MANTISSA, ONE = 0x000FFFFFFFFFFFFF, 0x3FF0000000000000  # bits of a float64 in [1, 2)
+from ..subspaces.norms import ORDINARY
+
+Array: TypeAlias = np.ndarray[Any, Any]
+DType: TypeAlias = np.dtype[Any]
+CHUNK = 131_072  # normals at a time: the working set stays in the cache
+PAIRS = CHUNK // 2  # a chunk's first half are cosines, its second half sines
+MANTISSA, ONE = np.int64(0x000FFFFFFFFFFFFF), np.int64(0x3FF0000000000000)  # bits of a float64 in [1, 2)
+QUARTER = math.pi / 2 / 2**31  # a 32-bit number's share of (−π/2, π/2)
 
 
 class NoiseSource:
@@ -26,7 +38,7 @@ class NoiseSource:
 
     def __init__(self, key: bytes, *, simulated: bool) -> None:
         self._key, self.simulated = key, simulated
-        self._boxes: list[_BoxMuller] = []  # at rest; a thread takes one and puts it back
+        self._boxes: dict[DType, list[_BoxMuller]] = {}  # at rest; a thread takes one and puts it back
 
     @classmethod
     def certified(cls, agree: Callable[[bytes], bytes] = bytes) -> "NoiseSource":
@@ -45,93 +57,139 @@ class NoiseSource:
     def description(self) -> str:
         """For the certificate; without any key or seed."""
         origin = "a seed, for simulation" if self.simulated else "the operating system's entropy"
-        return f"AES-256-CTR keyed by {origin}; Box-Muller in float64"
+        return f"AES-256-CTR keyed by {origin}; Box-Muller"
 
-    def normal(self, size: int, *, step: int, tensor: int, like: Tensor, scale: float = 1.0, first: int = 0) -> Tensor:
+    def normal(
+        self,
+        size: int,
+        *,
+        step: int,
+        tensor: int,
+        like: Tensor,
+        scale: float = 1.0,
+        first: int = 0,
+        room: Tensor | None = None,
+    ) -> Tensor:
         """Normals number `first` to `first` + `size` − 1 of one step and tensor: independent, of deviation `scale`.
 
-        They have `like`'s dtype and device.
+        They have `like`'s dtype and device, and lie at the beginning of `room` where that is given and fits them.
         """
-        result = torch.empty(size, dtype=like.dtype, pin_memory=like.is_cuda)
+        dtype = torch.float64 if like.dtype == torch.float64 else torch.float32
+        if room is None or room.dtype != dtype or len(room) < size or like.is_cuda:
+            room = torch.empty(size, dtype=dtype, pin_memory=like.is_cuda)
+        result = room[:size]
         prefix = step.to_bytes(6, "big") + tensor.to_bytes(4, "big")
         chunks = range(first // CHUNK, -(-(first + size) // CHUNK))
         workers = min(torch.get_num_threads(), len(chunks))
         if workers <= 1:
-            self._fill(result, prefix, first, chunks, scale)
+            self._fill(result.numpy(), prefix, first, chunks, scale)
         else:  # a chunk is too small for torch's own threads, so each of ours takes every workers-th
             with ThreadPoolExecutor(workers) as pool:
                 jobs = [
-                    pool.submit(self._fill, result, prefix, first, chunks[w::workers], scale) for w in range(workers)
+                    pool.submit(self._fill, result.numpy(), prefix, first, chunks[w::workers], scale)
+                    for w in range(workers)
                 ]
                 for job in jobs:
                     job.result()
-        return result.to(like.device, non_blocking=True)
+        return result.to(like.device, like.dtype, non_blocking=True)
 
     def erase(self) -> None:
         """Leave nothing of the noise in the buffers that it was made in."""
-        for box in self._boxes:
+        for box in chain.from_iterable(self._boxes.values()):
             box.erase()
 
-    def _fill(self, result: Tensor, prefix: bytes, first: int, chunks: range, scale: float) -> None:
+    def _fill(self, result: Array, prefix: bytes, first: int, chunks: range, scale: float) -> None:
         """What `result` has of these chunks, each from its own place in the keystream."""
+        boxes = self._boxes.setdefault(result.dtype, [])
         try:
-            box = self._boxes.pop()
+            box = boxes.pop()
         except IndexError:
-            box = _BoxMuller()
+            box = _BoxMuller(result.dtype)
         for start in range(chunks.start * CHUNK, chunks.stop * CHUNK, chunks.step * CHUNK):
             skipped = max(0, first - start)  # only where others have the beginning of this chunk
             out = result[start + skipped - first : start + CHUNK - first]
-            drawn = out if skipped == 0 else out.new_empty(skipped + len(out))
+            drawn = out if skipped == 0 else np.empty(skipped + len(out), out.dtype)
             self._draw(box, drawn, prefix, start, scale)
             if skipped:
-                out.copy_(drawn[skipped:])
-                drawn.zero_()
-        self._boxes.append(box)
+                out[:] = drawn[skipped:]
+                drawn.fill(0)
+        boxes.append(box)
 
-    def _draw(self, box: "_BoxMuller", out: Tensor, prefix: bytes, start: int, scale: float) -> None:
-        pairs = min(len(out), CHUNK // 2)
-        for half in (0, 1):  # words for radii, and half a chunk later words for angles: no more of them than needed
-            counter = prefix + (start // 2 + half * CHUNK // 4).to_bytes(6, "big")  # in 16-byte words, of two each
+    def _draw(self, box: "_BoxMuller", out: Array, prefix: bytes, start: int, scale: float) -> None:
+        pairs, word = min(len(out), PAIRS), start // 2  # the cipher counts words of 16 bytes, of two normals each
+        for words, size in zip(box.words, box.sizes, strict=True):
+            counter = prefix + word.to_bytes(6, "big")
             stream = Cipher(algorithms.AES(self._key), modes.CTR(counter)).encryptor()
-            stream.update_into(box.zeros[: 8 * pairs], box.words[8 * pairs * half :])
-        box.transform(out, scale)
+            stream.update_into(box.zeros[: size * pairs], words)  # no more of them than needed
+            word += size * PAIRS // 16
+        if box.double or ORDINARY[0] < scale < ORDINARY[1]:
+            box.transform(out, scale)
+        else:  # float32 would not hold its square
+            box.transform(out)
+            np.multiply(out, scale, out=out)
 
 
 class _BoxMuller:
-    """Buffers for one chunk: words → uniforms → normals, in place."""
+    """Buffers for one chunk of float32 or float64: words → uniforms → normals, in place.
 
-    def __init__(self) -> None:
-        self.zeros = memoryview(bytes(4 * CHUNK))
-        self.words = memoryview(bytearray(8 * CHUNK + 16))  # the cipher wants room for one more word
-        self._bits = torch.frombuffer(self.words, dtype=torch.int64, count=CHUNK)
-        self._uniform = torch.empty(CHUNK, dtype=torch.float64)
-        self._cosine = torch.empty(CHUNK // 2, dtype=torch.float64)
+    By NumPy, whose functions take half of torch's time on a CPU in the same precision, and whose calls cost less.
+    """
 
-    def transform(self, out: Tensor, scale: float = 1.0) -> None:
-        """Fill `out` (at most a chunk): radius √(−2 σ² log u) times cos and sin of 2πv, a pair's half a chunk apart."""
-        pairs = min(len(out), CHUNK // 2)
-        uniform, cosine = self._uniform[: 2 * pairs], self._cosine[:pairs]
-        as_bits = uniform.view(torch.int64)
-        torch.bitwise_and(self._bits[: 2 * pairs], MANTISSA, out=as_bits)
-        as_bits.bitwise_or_(ONE)
-        radius, angle = uniform[:pairs], uniform[pairs:]
-        radius.neg_().add_(2.0)  # 2 − [1, 2) = (0, 1]: finite logarithms
-        _in_place(np.log, radius)
-        radius.mul_(-2.0 * scale * scale)
-        _in_place(np.sqrt, radius)
-        angle.mul_(2.0 * math.pi)
-        torch.cos(angle, out=cosine)
-        out[:pairs].copy_(cosine.mul_(radius))
-        if len(out) > pairs:
-            out[pairs:].copy_(angle.sin_().mul_(radius)[: len(out) - pairs])
+    def __init__(self, dtype: DType) -> None:
+        self.double = dtype == np.float64
+        self.sizes = (8, 4, 4) if self.double else (8, 4)  # bytes a pair, of radius and angle and where it is finer
+        self.zeros = memoryview(bytes(8 * PAIRS))
+        self.words = [memoryview(bytearray(size * PAIRS + 16)) for size in self.sizes]  # the cipher wants room for more
+        self._bits, self._turns, *self._finer = (
+            np.frombuffer(words, dtype=f"i{size}", count=PAIRS)
+            for words, size in zip(self.words, self.sizes, strict=True)
+        )
+        self._square, self._angle = np.empty(PAIRS), np.empty(PAIRS, dtype)
+        self._radius = self._square if self.double else np.empty(PAIRS, dtype)
+
+    def transform(self, out: Array, scale: float = 1.0) -> None:
+        """Fill `out` (at most a chunk): a radius √(−2 σ² log u) of random sign, times an angle's cosine and sine."""
+        pairs = min(len(out), PAIRS)
+        radius, angle, turns = self._radius[:pairs], self._angle[:pairs], self._turns[:pairs]
+        self._logarithm(pairs, -2.0 * scale * scale, radius)
+        np.sqrt(radius, out=radius)
+        (self._turn_finely if self.double else self._turn)(radius, turns, angle)
+        np.multiply(angle, angle.dtype.type(QUARTER), out=angle)
+        for name, half in (("cos", out[:pairs]), ("sin", out[pairs:])):
+            _apply(name, angle[: len(half)], half)
+            np.multiply(half, radius[: len(half)], out=half)
+
+    def _logarithm(self, pairs: int, factor: float, out: Array) -> None:
+        """The factor times log u, with u = 2 − [1, 2) in (0, 1], so that it is finite; rounded to float32 last."""
+        uniform = self._square[:pairs]
+        as_bits = uniform.view(np.int64)
+        np.bitwise_and(self._bits[:pairs], MANTISSA, out=as_bits)
+        np.bitwise_or(as_bits, ONE, out=as_bits)
+        np.subtract(2.0, uniform, out=uniform)
+        np.multiply(np.log(uniform, out=uniform), factor, out=out, casting="same_kind")
+
+    def _turn(self, radius: Array, turns: Array, angle: Array) -> None:
+        """The last bit is the radius' sign. Without it all numbers are odd, and lie symmetrically about 0."""
+        bits, sign = radius.view(np.int32), angle.view(np.int32)
+        np.bitwise_or(bits, np.left_shift(turns, 31, out=sign), out=bits)
+        np.copyto(angle, np.bitwise_or(turns, 1, out=turns), casting="unsafe")
+
+    def _turn_finely(self, radius: Array, turns: Array, angle: Array) -> None:
+        """The same, and other words say where between two odd numbers the angle lies."""
+        (finer,) = self._finer
+        np.copysign(radius, np.left_shift(turns, 31), out=radius)
+        np.multiply(np.bitwise_or(finer[: len(turns)], 1), 2.0**-31, out=angle)
+        np.add(angle, np.bitwise_or(turns, 1, out=turns), out=angle)
 
     def erase(self) -> None:
         """What is left of the last chunk."""
-        for buffer in (self._bits, self._uniform, self._cosine):
-            buffer.zero_()
+        for buffer in (self._bits, self._turns, *self._finer, self._square, self._angle, self._radius):
+            buffer.fill(0)
 
 
-def _in_place(function: Callable[..., object], values: Tensor) -> None:
-    """With NumPy, whose logarithm and root take half of torch's time on a CPU, in the same precision."""
-    array = values.numpy()
-    function(array, out=array)
+def _apply(function: str, angles: Array, out: Array) -> None:
+    """Cosine or sine by whoever is faster: NumPy in float32 (by half), torch in float64 (by two thirds)."""
+    if out.dtype == np.float32:
+        getattr(np, function)(angles, out=out)
+    else:
+        getattr(torch, function)(torch.from_numpy(angles), out=torch.from_numpy(out))

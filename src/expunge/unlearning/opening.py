@@ -128,6 +128,7 @@ def fingerprint(record: Record, blocks: Sequence[Block], options: Options) -> st
     parts = [
         to_json(blocks) if blocks else None,
         record.subspace,
+        record.generator,
         record.input_sha256,
         record.forget_sha256,
         {"clean": record.clean, "fine-tune": record.fine_tune},

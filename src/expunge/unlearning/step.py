@@ -9,16 +9,18 @@ This file alone touches parameters during a block. Of a sharded parameter it see
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from ..accounting import Step
 from ..subspaces import Part
-from ..subspaces.norms import norm
+from ..subspaces.norms import energy, norm
 from ..weights import local
-from .noise import NoiseSource
+from .noise import CHUNK, NoiseSource
 
+SPAN = 2  # chunks of noise a thread: with gradient and weights they stay in the cache
 BELOW_CLIP = 1.0 - 1e-6  # clip a hair inside C₁, so that float32 cannot carry the gradient over it
 
 
@@ -86,29 +88,32 @@ class ActiveBlock:
     @torch.no_grad()
     def move(self, step: Step, measured: Measured, noise: NoiseSource, number: int) -> None:
         """Take one step, with the gradients that were read."""
-        decay = step.step_size * step.weight_decay
+        draw = Draw(noise, number, step.sigma)
         for at, part in enumerate(self._parts):
             parameter = self._parameters[part.tensor]
-            if step.sigma > 0.0:
-                place = {"step": number, "tensor": part.tensor, "first": part.first}
-                change = noise.normal(part.size, **place, like=parameter, scale=step.sigma)
-                measured.noise_energy += part.weight * (norm(change).item() / step.sigma) ** 2
-            else:
-                change = torch.zeros(part.size, dtype=parameter.dtype, device=parameter.device)
-            if self._gradients and (gradient := self._gradients[at]) is not None:
-                change.add_(gradient, alpha=-step.step_size * measured.clipped_norm / measured.gradient_norm)
-            if decay > 0.0 and not self.coordinates:
-                change.add_(part.piece.project(parameter), alpha=-decay)
-            elif self.coordinates:
-                change.add_(self.coordinates[at], alpha=-decay)
-                if not _shared(self.coordinates[at], parameter):  # a view of the parameter moves with it
-                    self.coordinates[at].add_(change)
-            part.piece.add_(parameter, change)
+            terms = self._terms(at, step, measured)
+            for span in _spans(part, parameter):
+                change = draw(part, span, parameter)
+                for values, factor in terms:
+                    change.add_(values[span], alpha=factor)
+                if self.coordinates and not _shared(self.coordinates[at], parameter):
+                    self.coordinates[at][span].add_(change)  # a view of the parameter moves with it
+                part.piece.add_(parameter, change, span.start)
             if self._gradients:
                 self._gradients[at] = None  # its memory is needed for the next tensor's noise
         self._gradients = []
         noise.erase()
-        (measured.noise_energy,) = self._total([measured.noise_energy])
+        (measured.noise_energy,) = self._total([draw.energy])
+
+    def _terms(self, at: int, step: Step, measured: Measured) -> list[tuple[Tensor, float]]:
+        """What is added to a part's noise, and how many times: the clipped gradient, and the weights for their decay."""
+        terms, part = list[tuple[Tensor, float]](), self._parts[at]
+        if self._gradients and (gradient := self._gradients[at]) is not None:
+            terms.append((gradient, -step.step_size * measured.clipped_norm / measured.gradient_norm))
+        if (decay := step.step_size * step.weight_decay) > 0.0:
+            held = self.coordinates[at] if self.coordinates else part.piece.project(self._parameters[part.tensor])
+            terms.append((held, -decay))
+        return terms
 
     def _taken(self, part: Part) -> Tensor | None:
         """A_iᵀ g; the gradient itself is let go, since its memory is needed."""
@@ -118,6 +123,42 @@ class ActiveBlock:
         gradient, parameter.grad = local(parameter.grad), None
         gradient = gradient.to_dense() if gradient.is_sparse else gradient
         return part.piece.project(gradient.to(parameter.dtype))
+
+
+class Draw:
+    """The noise of one step, a span at a time and in the same room where it can be; and its energy as it is."""
+
+    def __init__(self, noise: NoiseSource, number: int, sigma: float) -> None:
+        self._noise, self._number, self._sigma, self.energy = noise, number, sigma, 0.0
+        self._room: Tensor | None = None
+
+    def __call__(self, part: Part, span: slice, like: Tensor) -> Tensor:
+        """ξ of these coordinates of the part."""
+        size = span.stop - span.start
+        if self._sigma <= 0.0:
+            return torch.zeros(size, dtype=like.dtype, device=like.device)
+        place = {"step": self._number, "tensor": part.tensor, "first": part.first + span.start}
+        found = self._noise.normal(size, **place, like=like, scale=self._sigma, room=self._room)
+        self.energy += part.weight * energy(found, self._sigma)
+        if size == _length() or self._room is None:
+            self._room = found
+        return found
+
+
+def _spans(part: Part, parameter: Tensor) -> list[slice]:
+    """The part in spans that stay in the cache from the noise to the addition, where its piece can be added so.
+
+    They end where the noise's chunks do: no chunk is drawn twice.
+    """
+    unit, length = part.piece.unit(parameter), _length()
+    if parameter.device.type != "cpu" or unit is None or CHUNK % unit:
+        return [slice(0, part.size)]
+    ends = [*range(length - part.first % length, part.size, length), part.size]
+    return [slice(first, last) for first, last in pairwise([0, *ends])]
+
+
+def _length() -> int:
+    return SPAN * CHUNK * torch.get_num_threads()
 
 
 def _shared(first: Tensor, second: Tensor) -> bool:
