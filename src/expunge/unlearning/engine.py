@@ -151,7 +151,7 @@ class Run:
         self.checkpoint = keep_in(
             options.checkpoint,
             every=options.checkpoint_every,
-            fingerprint=fingerprint(self.record, self.blocks, options),
+            fingerprint=fingerprint(self.record, self.blocks, options, self.noise.description),
             group=group,
         )
         self.phase: Phase = "clean" if self.reset is None else "bases"

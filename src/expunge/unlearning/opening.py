@@ -123,12 +123,12 @@ def new_record(
     )
 
 
-def fingerprint(record: Record, blocks: Sequence[Block], options: Options) -> str:
-    """What must be the same for a checkpoint to be this run's."""
+def fingerprint(record: Record, blocks: Sequence[Block], options: Options, generator: str) -> str:
+    """What must be the same for a checkpoint to be this run's; not how many processes there are."""
     parts = [
         to_json(blocks) if blocks else None,
         record.subspace,
-        record.generator,
+        generator,
         record.input_sha256,
         record.forget_sha256,
         {"clean": record.clean, "fine-tune": record.fine_tune},
