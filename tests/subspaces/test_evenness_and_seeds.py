@@ -150,3 +150,18 @@ def test_blocks_of_another_version_are_refused_by_name_and_by_their_gaps():
             clip=0.0,
             step_size=0.0,
         )
+
+
+def test_every_seed_has_blocks_of_its_own():
+    """Whole numbers beyond 2⁶³ beside small ones are no float64s, which would make neighbours the same."""
+    for seed in (0, 2**63, 2**64 - 2):
+        one, other = (Permutation(3, seed=seed + more).splits({"w": torch.Size([3000])})[0] for more in (0, 1))
+        assert one._places(0, 0, 3000).tolist() != other._places(0, 0, 3000).tolist()
+
+
+def test_a_tensor_of_more_coordinates_than_int32_counts():
+    """Its places are in int64, and so is what is added to those of a chunk."""
+    (split,) = Permutation(256).splits({"w": torch.Size([2**31 + 70_000])})
+    places = split._places(3, 0, split.elements)
+    assert len(places) == split.size(3)
+    assert split.elements - 512 <= places[-1] < split.elements
