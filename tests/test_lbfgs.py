@@ -161,3 +161,91 @@ def test_a_request_whitens_in_both_phases_and_goes_on_after_an_interruption(tmp_
         ended.append([p.detach().clone() for p in layer.parameters()])
     for whole, resumed in zip(*ended, strict=True):
         assert torch.allclose(whole, resumed, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        torch.randn(30, 4, dtype=torch.float64),
+        torch.randn(30, 4).half(),
+        torch.randint(0, 5, (30, 4)),
+        torch.randn(4, 30).t(),
+        torch.randn(1, 4),
+        torch.zeros(5, 4),
+        torch.full((5, 4), 1e18),
+    ],
+    ids=["float64", "half", "whole", "turned", "one", "zero", "huge"],
+)
+@pytest.mark.parametrize("bias", [True, False])
+def test_whitening_takes_any_finite_inputs(inputs, bias):
+    layer = nn.Linear(4, 3, bias=bias)
+    before = [parameter.detach().clone() for parameter in layer.parameters()]
+    optimizer = expunge.FineTune(1, "lbfgs", lr=1.0, whiten=10).make_optimizer(list(layer.parameters()), (inputs,))
+    optimizer._put()
+    for parameter, was in zip(layer.parameters(), before, strict=True):
+        assert torch.allclose(parameter, was, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("layer", "inputs"),
+    [
+        (nn.Linear(4, 3), torch.zeros(0, 4)),
+        (nn.Linear(4, 3), torch.full((5, 4), float("nan"))),
+        (nn.Linear(4, 3), torch.zeros(())),
+        (nn.Linear(4, 3).half(), torch.zeros(5, 4)),
+        (nn.ParameterList([nn.Parameter(torch.zeros(()))]), torch.zeros(5, 4)),
+        (nn.ReLU(), torch.zeros(5, 4)),
+    ],
+    ids=["none", "nan", "a number", "half", "a scale", "nothing"],
+)
+def test_whitening_says_what_it_cannot_take(layer, inputs):
+    with pytest.raises(ConfigError, match="whiten"):
+        expunge.FineTune(1, "lbfgs", whiten=10).make_optimizer(list(layer.parameters()), (inputs,))
+
+
+def test_whitening_is_refused_before_anything_moves():
+    model = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))
+    plan = expunge.plan(model, blocks=expunge.Whole(), proximity=0.1, epsilon=10, delta=1e-5, clip=0.0, step_size=0.0)
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    with pytest.raises(ConfigError, match="one linear layer"):
+        expunge.unlearn(
+            model, [torch.zeros(5, 4)], lambda m, x: m(x).sum(), plan, fine_tune=expunge.FineTune(1, "lbfgs", whiten=3)
+        )
+    assert all(map(torch.equal, model.parameters(), before))
+
+
+def test_a_whitened_run_resumes_bit_for_bit_on_shuffled_batches(tmp_path):
+    """The batch that told of the inputs is not drawn again, and the coordinates are those of before."""
+    inputs, labels = correlated()
+    data = torch.utils.data.TensorDataset(inputs, labels)
+
+    def loss(model, batch):
+        return nn.functional.cross_entropy(model(batch[0]), batch[1]) + 0.005 * model.weight.square().sum()
+
+    ended = []
+    for stop in (None, 1, 2, 3):
+        torch.manual_seed(0)
+        layer = nn.Linear(20, 2).double()
+        made = expunge.plan(
+            layer, blocks=expunge.Whole(), proximity=0.1, epsilon=10, delta=1e-5, clip=0.0, step_size=0.0
+        )
+        options = {
+            "fine_tune": expunge.FineTune(4, "lbfgs", lr=1.0, whiten=50),
+            "simulate": 3,
+            "checkpoint": tmp_path / f"{stop}",
+            "checkpoint_every": 0.0,
+        }
+
+        def interrupt(progress, stop=stop):
+            if progress.phase == "fine-tune" and progress.step == stop:
+                raise KeyboardInterrupt
+
+        def kept():
+            return torch.utils.data.DataLoader(data, batch_size=100, shuffle=True)
+
+        if stop is not None:
+            with pytest.raises(KeyboardInterrupt):
+                expunge.unlearn(copy.deepcopy(layer), kept(), loss, made, progress=interrupt, **options)
+        outcome = expunge.unlearn(layer, kept(), loss, made, **options)
+        ended.append((outcome.record.batches, outcome.record.output_sha256))
+    assert len(set(ended)) == 1, ended

@@ -47,3 +47,15 @@ def test_fine_tuning_takes_sparse_gradients():
     table(torch.tensor([1])).sum().backward()
     optimizer.step()
     assert torch.equal((table.weight != before).any(1), torch.tensor([False, True, False, False]))
+
+
+@pytest.mark.parametrize("make", [optimizers.adam, optimizers.adamw, partial(optimizers.sgd, dense=True)])
+def test_numbers_between_others_move_and_the_others_do_not(make):
+    """torch's single pass takes the memory for the numbers: it moved every one of the first half here."""
+    held = torch.zeros(6, 4)
+    parameter = nn.Parameter(held[:, ::2])
+    optimizer = make([parameter], lr=0.1)
+    parameter.grad = torch.ones(6, 2)
+    optimizer.step()
+    assert torch.allclose(held[:, ::2], torch.full((6, 2), -0.1))
+    assert not held[:, 1::2].any()

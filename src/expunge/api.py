@@ -223,6 +223,11 @@ def unlearn(
             "a clean phase moves a clipped model, and 2 × model_clip no longer bounds the gap. Use one of them."
         )
     design = _design_of(plan, design)
+    if plan.proximity.design not in (None, json.dumps(design.describe(), sort_keys=True)):
+        raise ProximityError(
+            "the proximity was calibrated in other blocks than this version of Expunge makes of the design. Calibrate "
+            "and plan again."
+        )
     finds_bases = isinstance(design, subspaces.KeepSpace) and design.bases is not None
     if (clean is not None or finds_bases) and (accumulate != 1 or autocast is not None):
         raise ConfigError(

@@ -54,16 +54,29 @@ class WhitenedLbfgs(Lbfgs):
 
     def __init__(self, params: Sequence[nn.Parameter], inputs: Tensor, lr: float = 1.0) -> None:
         self._layer = _layer(params, inputs)
-        self._factor = _factor(inputs, bias=len(self._layer) == 2)
+        self._factor = _factor(inputs.detach(), bias=len(self._layer) == 2).to(self._layer[0]).contiguous()
         self._moved = nn.Parameter((self._packed(self._layer) @ self._factor).contiguous())
         super().__init__([self._moved], lr)
-        self.state[self._moved].update(_begun(self._moved.numel(), inputs))
+        self.state[self._moved].update(_begun(self._moved.numel(), self._factor))
+        self._keep()
 
     def step(self, closure: Callable[[], Any]) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """One iteration; the weights stand where it ended."""
         loss = super().step(lambda: self._from_here(closure))
         self._put()
+        self._keep()
         return loss
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Coordinates and place come back too, whatever inputs this one began with."""
+        super().load_state_dict(state_dict)
+        kept = self.state[self._moved]
+        self._factor = kept["factor"]
+        with torch.no_grad():
+            self._moved.copy_(kept["moved"])
+
+    def _keep(self) -> None:
+        self.state[self._moved].update(factor=self._factor, moved=self._moved.detach().clone())
 
     def _from_here(self, closure: Callable[[], Any]) -> Any:
         """The loss of the weights that V stands for, and its slope along V."""
@@ -96,18 +109,29 @@ def _begun(size: int, like: Tensor) -> dict[str, Any]:
 def _layer(params: Sequence[nn.Parameter], inputs: Tensor) -> list[nn.Parameter]:
     """Weight and bias of one linear layer that takes these inputs."""
     shapes = [tuple(parameter.shape) for parameter in params]
-    fits = [(rows, inputs.shape[-1]) for rows, *_ in shapes[:1]]
-    if inputs.dim() != 2 or shapes not in (fits, [*fits, (fits[0][0],)]):
+    if not is_one_layer(params) or inputs.dim() != 2 or shapes[0][1] != inputs.shape[1]:
         raise ConfigError(
             "whiten is for a model that is one linear layer, and for batches whose first part are its inputs; got "
             f"parameters of shapes {shapes} and inputs of shape {tuple(inputs.shape)}. Leave it out."
         )
+    if not len(inputs) or not bool(inputs.isfinite().all()):
+        raise ConfigError("whiten needs inputs, and finite ones. Look at the retained data, or leave it out.")
     return list(params)
 
 
+def is_one_layer(params: Sequence[Tensor]) -> bool:
+    """Whether these may be weight and bias of one linear layer, in a precision in which matrices can be factored."""
+    shapes = [tuple(parameter.shape) for parameter in params]
+    if not shapes or len(shapes[0]) != 2 or any(p.dtype not in (torch.float32, torch.float64) for p in params):
+        return False
+    return shapes[1:] in ([], [shapes[0][:1]])
+
+
 def _factor(inputs: Tensor, *, bias: bool) -> Tensor:
-    """L of M = L Lᵀ."""
+    """L of M = L Lᵀ, in float64."""
+    inputs = inputs.double()
     inputs = torch.cat([inputs, torch.ones_like(inputs[:, :1])], dim=1) if bias else inputs
     moment = inputs.T @ inputs / len(inputs)
-    moment.diagonal().add_(moment.diagonal().mean())
+    mean = moment.diagonal().mean()
+    moment.diagonal().add_(torch.where(mean > 0.0, mean, 1.0))  # inputs that are all zero have no long direction
     return torch.linalg.cholesky(moment)

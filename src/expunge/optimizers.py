@@ -27,7 +27,13 @@ def adamw(parameters: Sequence[Tensor], **settings: Any) -> torch.optim.AdamW:
 
 
 def _fusible(parameters: Sequence[Tensor]) -> bool | None:
-    """Whether one pass can do them all: plain real numbers on a device that has it. None leaves the choice to torch."""
+    """Whether one pass can do them all: plain real numbers on a device that has it. None leaves the choice to torch.
+
+    On a CPU that pass looks at memory and not at strides: numbers that do not lie in a row would be mistaken for others.
+    """
     plain = (torch.Tensor, torch.nn.Parameter)
-    known = all(type(p) in plain and p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in parameters)
+    known = all(
+        type(p) in plain and p.is_floating_point() and p.is_contiguous() and p.device.type in ("cpu", "cuda")
+        for p in parameters
+    )
     return known or None

@@ -49,6 +49,16 @@ def test_requests_come_one_after_another(shop, expunge):
     assert "stands alone" in expunge("requests", "shop")[1]
 
 
+def test_a_ledger_of_before_whitening_goes_on_without(shop, expunge):
+    path = shop / "shop" / "requests.json"
+    document = json.loads(path.read_text())
+    assert document["about"].pop("whiten") == 2000
+    path.write_text(json.dumps(document))
+    assert expunge("requests", "shop", "--data", "mine:samples", "--forget", "one.txt")[0] == 0
+    certificate = json.loads((shop / "shop" / "certificate-1.json").read_text())
+    assert "whiten" not in certificate["run"]["clean"]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -1,6 +1,7 @@
 """Blocks of nearly equal size; bases that are random, their own for every tensor, and the same again from their seed."""
 
 import json
+from dataclasses import replace
 
 import awkward
 import pytest
@@ -9,6 +10,7 @@ import torch
 import expunge
 from expunge import ConfigError, ExpungeError, FastRotation, LayerCycle, Permutation, RandomRotation
 from expunge.accounting import Proximity
+from expunge.requests.pipeline import Pipeline
 from expunge.subspaces import from_description
 from expunge.subspaces.protocol import Window
 
@@ -150,3 +152,35 @@ def test_blocks_of_another_version_are_refused_by_name_and_by_their_gaps():
             clip=0.0,
             step_size=0.0,
         )
+
+
+def test_every_seed_has_blocks_of_its_own():
+    """Whole numbers beyond 2⁶³ beside small ones are no float64s, which would make neighbours the same."""
+    for seed in (0, 2**63, 2**64 - 2):
+        one, other = (Permutation(3, seed=seed + more).splits({"w": torch.Size([3000])})[0] for more in (0, 1))
+        assert one._places(0, 0, 3000).tolist() != other._places(0, 0, 3000).tolist()
+
+
+def test_a_tensor_of_more_coordinates_than_int32_counts():
+    """Its places are in int64, and so is what is added to those of a chunk."""
+    (split,) = Permutation(256).splits({"w": torch.Size([2**31 + 70_000])})
+    places = split._places(3, 0, split.elements)
+    assert len(places) == split.size(3)
+    assert split.elements - 512 <= places[-1] < split.elements
+
+
+def test_a_plan_by_blocks_of_another_version_is_refused_before_anything_moves():
+    """It agrees with itself; blocks made of it now are others. Nor is an earlier request repeated in others."""
+    before = {name: value for name, value in Permutation(4).describe().items() if name != "layout"}
+    model = torch.nn.Linear(3, 4)
+    plain = {"epsilon": 9, "delta": 1e-5, "clip": 0.0, "step_size": 0.0}
+    made = expunge.plan(model, blocks=Permutation(4), proximity=0.5, **plain)
+    claim = Proximity(0.5, 0.1, "pairs", gaps=(0.25,) * 4, design=json.dumps(before, sort_keys=True))
+    old = replace(made, proximity=claim, design=before)
+    weight = model.weight.detach().clone()
+    with pytest.raises(ExpungeError, match="other blocks"):
+        expunge.unlearn(model, [torch.ones(2, 3)], lambda m, x: m(x).sum(), old)
+    assert torch.equal(model.weight, weight)
+    both = Pipeline(lambda stream, seed: model, lambda stream, seed: [], None, (replace(made, design=before),), (None,))
+    with pytest.raises(ConfigError, match="earlier request"):
+        both(None, 0)

@@ -272,3 +272,11 @@ def test_nothing_of_the_noise_is_left_after_erasing(like):
     source.erase()
     assert not any(array.any() for array in held)
     assert not any(any(words[: 8 * 1000]) for words in box.words)
+
+
+def test_room_elsewhere_is_not_used():
+    """Noise is made on the CPU; what came back from another device is no room for more (on Apple's, no step was taken)."""
+    like = torch.empty(0)
+    room = torch.empty(200, device="meta")
+    found = NoiseSource.simulation(1).normal(100, step=0, tensor=0, like=like, room=room)
+    assert torch.equal(found, draw(100, like=like))

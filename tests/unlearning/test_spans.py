@@ -99,3 +99,11 @@ def test_a_norm_tells_what_is_not_finite(bad):
     values = torch.ones(70_000)
     values[66_000] = bad
     assert not norm(values).isfinite()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_energy_in_half_precision_is_summed_in_more(dtype):
+    """float16 ends at 65,504, before one piece's sum."""
+    noise = 3.0 * torch.randn(65_536, generator=torch.Generator().manual_seed(0))
+    noise = noise.to(dtype)
+    assert energy(noise, 3.0) == pytest.approx(noise.double().square().sum().item() / 9.0, rel=1e-9)

@@ -116,7 +116,8 @@ def _head(data: str, about: dict[str, Any]) -> tuple[Any, str]:
     if not isinstance(found, tuple) or len(found) != 2 or not all(isinstance(part, Tensor) for part in found):
         raise ConfigError(f"--data {data} must return (features, labels), two tensors; got {type(found).__name__}.")
     features, labels = found
-    settings = {name: about[name] for name in ("l2", "gradient", "length", "whiten")}
+    settings = {name: about[name] for name in ("l2", "gradient", "length")}
+    settings["whiten"] = about.get("whiten", 0)  # a ledger of before there was any goes on without
     head = Head(features, labels, int(labels.max()) + 1, **settings)
     return head, weights.digest({"features": features, "labels": labels})
 

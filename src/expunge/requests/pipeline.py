@@ -16,7 +16,7 @@ from torch import nn
 from ..calibration import Stream
 from ..errors import ConfigError
 from ..planning import Plan
-from ..subspaces import from_description
+from ..subspaces import Design, from_description
 from ..unlearning import FineTune, Loss, Options, run
 from ..workloads.seeds import derive
 
@@ -54,7 +54,7 @@ class Pipeline:
                 self.loader(stream, seed),
                 self.loss,
                 blocks=plan.blocks,
-                design=from_description(plan.design),
+                design=_design_of(plan),
                 model_clip=plan.model_clip,
                 clean=clean,
                 fine_tune=tuning,
@@ -71,3 +71,14 @@ class Pipeline:
             "clean": [clean and clean.describe() for clean in self.cleans],
             "fine_tune": [tuning and tuning.describe() for tuning in self.fine_tunes],
         }
+
+
+def _design_of(plan: Plan) -> Design:
+    """The blocks that the earlier request had; those that this version makes of the same words may be others."""
+    design = from_description(plan.design)
+    if design.describe().get("layout") != plan.design.get("layout"):
+        raise ConfigError(
+            f"the earlier request was carried out in the blocks of {plan.design!r:.100}, which this version cannot "
+            f"make: its own are {design.describe()!r:.100}. Calibrate with the version that carried it out, or retrain."
+        )
+    return design

@@ -80,7 +80,7 @@ class _Shifted:
             found, base = self._found(block, start, min(start + GROUPS, end)), start * self.k - first
             if start == begin or start + GROUPS >= end:  # the window may begin or end within a group
                 found = found[(found >= -base) & (found < last - first - base)]
-            np.add(found, base, out=places[done : done + len(found)], casting="same_kind")
+            np.add(found, places.dtype.type(base), out=places[done : done + len(found)], casting="same_kind")
             done += len(found)
         return places
 
@@ -98,7 +98,7 @@ class _Shifted:
         """Random numbers of 0 … among − 1 for the groups start … stop − 1, as evenly as 2¹⁶ (for many blocks 2³²) allows."""
         bits = 16 if self.k <= 256 else 32
         count, skipped = divmod(start, 256 // bits)  # Philox makes 256 bits at each count
-        draws = np.random.Philox(key=list(self.key), counter=[count, 0, 0, 0])
+        draws = np.random.Philox(key=np.array(self.key, np.uint64), counter=[count, 0, 0, 0])
         words = draws.random_raw(-(-(skipped + stop - start) * bits // 64)).astype("<u8", copy=False)
         drawn = words.view(f"<u{bits // 8}")[skipped : skipped + stop - start].astype(f"u{bits // 4}")
         np.right_shift(np.multiply(drawn, among, out=drawn), bits, out=drawn)

@@ -32,7 +32,16 @@ from .fine_tune import FineTune
 from .gradients import Gradients
 from .group import Group
 from .noise import NoiseSource
-from .opening import clip_model, fingerprint, fit, new_record, refuse_keeping, refuse_memory, refuse_misuse
+from .opening import (
+    clip_model,
+    fingerprint,
+    fit,
+    new_record,
+    refuse_keeping,
+    refuse_memory,
+    refuse_misuse,
+    refuse_whitening,
+)
 from .options import Loss, Options
 from .progress import Phase, Progress
 from .record import BlockRecord, Record
@@ -126,6 +135,7 @@ class Run:
         self.inventory = take_inventory(self.model, public=options.public, recompute=options.recompute)
         declared = refuse_memory(loss, self.recipes, options, self.model)
         self.parameters = list(self.inventory.trainable.values())
+        refuse_whitening(self.recipes, self.parameters, group)
         self.partition = fit(design, self.inventory, blocks, group)
         refuse_keeping(design, group)
         self.reset = Reset(design, self.inventory, options.public) if isinstance(design, KeepSpace) else None
@@ -151,7 +161,7 @@ class Run:
         self.checkpoint = keep_in(
             options.checkpoint,
             every=options.checkpoint_every,
-            fingerprint=fingerprint(self.record, self.blocks, options),
+            fingerprint=fingerprint(self.record, self.blocks, options, self.noise.description),
             group=group,
         )
         self.phase: Phase = "clean" if self.reset is None else "bases"

@@ -101,11 +101,11 @@ class FineTune:
 def _some(batch: Any, most: int) -> Tensor:
     """Inputs of at most so many samples of a batch, from all over it."""
     inputs = batch[0] if isinstance(batch, (list, tuple)) else batch
-    if not isinstance(inputs, Tensor):
+    if not isinstance(inputs, Tensor) or inputs.dim() == 0:
         raise ConfigError(
             f"whiten needs batches whose first part are the inputs; got {type(batch).__name__}. Leave it out."
         )
-    return inputs[torch.linspace(0, len(inputs) - 1, min(most, len(inputs))).long()]
+    return inputs[torch.linspace(0, len(inputs) - 1, min(most, len(inputs)), dtype=torch.float64).long()]
 
 
 def _fresh(optimizer: torch.optim.Optimizer, parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:

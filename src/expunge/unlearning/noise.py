@@ -75,7 +75,8 @@ class NoiseSource:
         They have `like`'s dtype and device, and lie at the beginning of `room` where that is given and fits them.
         """
         dtype = torch.float64 if like.dtype == torch.float64 else torch.float32
-        if room is None or room.dtype != dtype or len(room) < size or like.is_cuda:
+        fits = room is not None and room.device.type == "cpu" and room.dtype == dtype and len(room) >= size
+        if room is None or not fits or like.is_cuda:
             room = torch.empty(size, dtype=dtype, pin_memory=like.is_cuda)
         result = room[:size]
         prefix = step.to_bytes(6, "big") + tensor.to_bytes(4, "big")

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from .. import weights
 from ..accounting import Block, to_json
 from ..errors import ConfigError, CoverageError
+from ..lbfgs import is_one_layer
 from ..subspaces import Design, KeepSpace, Partition
 from ..subspaces.norms import norm
 from ..subspaces.probe import decomposition_error
@@ -39,6 +40,20 @@ def refuse_misuse(loss: object, design: object, recipes: Recipes) -> None:
     for name, recipe in recipes.items():
         if recipe is not None and not isinstance(recipe, FineTune):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigError(f"{name} must be an expunge.FineTune; got {recipe!r:.60}.")
+
+
+def refuse_whitening(recipes: Recipes, parameters: Sequence[Tensor], group: Group) -> None:
+    """Before anything moves: it is for one linear layer in one process, since each would have coordinates of its own."""
+    if not any(recipe is not None and recipe.whiten for recipe in recipes.values()):
+        return
+    if group.size > 1 or group.sharded:
+        raise ConfigError("whiten is for one process, which holds the whole model. Leave it out.")
+    if not is_one_layer(parameters):
+        shapes = [tuple(parameter.shape) for parameter in parameters]
+        raise ConfigError(
+            "whiten is for a model that is one linear layer, in float32 or float64; this one has trainable parameters of "
+            f"shapes {shapes[:6]}. Leave it out."
+        )
 
 
 def refuse_memory(loss: object, recipes: Recipes, options: Options, model: nn.Module) -> list[str]:
@@ -123,12 +138,12 @@ def new_record(
     )
 
 
-def fingerprint(record: Record, blocks: Sequence[Block], options: Options) -> str:
-    """What must be the same for a checkpoint to be this run's."""
+def fingerprint(record: Record, blocks: Sequence[Block], options: Options, generator: str) -> str:
+    """What must be the same for a checkpoint to be this run's; not how many processes there are."""
     parts = [
         to_json(blocks) if blocks else None,
         record.subspace,
-        record.generator,
+        generator,
         record.input_sha256,
         record.forget_sha256,
         {"clean": record.clean, "fine-tune": record.fine_tune},

@@ -58,6 +58,7 @@ def resume(run: "Run", state: dict[str, Any]) -> None:
     run.batches.rewind(**state["data"])
     recipe = run.recipes.get(run.phase)
     if recipe is not None and state["optimizer"] is not None:
-        run.optimizer = run.make_optimizer(recipe)
+        some = torch.ones_like(run.parameters[0].detach()[:1]) if recipe.whiten else None  # what it saw comes back
+        run.optimizer = recipe.make_optimizer(run.parameters, some)
         run.optimizer.load_state_dict(state["optimizer"])
     restore_random_state(state["random"])

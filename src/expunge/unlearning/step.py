@@ -140,7 +140,7 @@ class Draw:
         place = {"step": self._number, "tensor": part.tensor, "first": part.first + span.start}
         found = self._noise.normal(size, **place, like=like, scale=self._sigma, room=self._room)
         self.energy += part.weight * energy(found, self._sigma)
-        if size == _length() or self._room is None:
+        if found.device.type == "cpu" and (size == _length() or self._room is None):  # elsewhere it is let go
             self._room = found
         return found
 

@@ -237,7 +237,8 @@ def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
         raise ConfigError("the model has no trainable parameter. Unfreeze some.")
     if recipe.optimizer == "sgd":
         settings = {"lr": recipe.lr, "momentum": recipe.momentum, "weight_decay": recipe.weight_decay}
-        return optimizers.sgd(parameters, dense=True, **settings)
+        dense = not any(getattr(module, "sparse", False) for module in model.modules())  # embeddings may be
+        return optimizers.sgd(parameters, dense=dense, **settings)
     if recipe.optimizer == "adamw":
         return optimizers.adamw(parameters, lr=recipe.lr, weight_decay=recipe.weight_decay)
     if recipe.optimizer == "lbfgs":
