@@ -20,8 +20,13 @@ class Lbfgs(torch.optim.LBFGS):
     """With a strong Wolfe search, whose first try is the whole step times `lr`."""
 
     def __init__(self, params: Iterable[Tensor], lr: float = 1.0) -> None:
-        tolerances = {"tolerance_grad": 0.0, "tolerance_change": 0.0}  # who calls decides where it ends
-        super().__init__(params, lr=lr, max_iter=1, max_eval=LOOKS, line_search_fn="strong_wolfe", **tolerances)
+        search = {"max_iter": 1, "max_eval": LOOKS, "line_search_fn": "strong_wolfe"}
+        own: dict[str, Any] = {
+            **search,
+            "tolerance_grad": 0.0,
+            "tolerance_change": 0.0,
+        }  # who calls decides where it ends
+        super().__init__(params, lr=lr, **own)
 
     def step(self, closure: Callable[[], Any]) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """One iteration; the loss where it began."""
