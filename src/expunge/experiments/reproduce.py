@@ -20,9 +20,11 @@ from ..methods import Method
 from .brief import brief
 from .case import Case, open_view
 from .cell import run_cell
+from .curve import Looks
 from .meter import Meter, silent
 from .noise import papers_noise
 from .recipes import Experiment, Graph, Line, Panel, Recipe, Scale, Search, Trajectory
+from .recipes.scales import LAPTOP
 from .recipes.search import TUNING
 from .store import Store
 from .trained import machine, prepare, prepare_original
@@ -51,6 +53,7 @@ class Place:
 
     def case(self, panel: Panel) -> Case:
         """The models and the requests of a panel, at this scale."""
+        about = LAPTOP.get(panel.workload) if self.scale == "laptop" else None
         return Case(
             panel.workload,
             panel.deletion,
@@ -61,6 +64,7 @@ class Place:
             weights=self.weights,
             device=self.device,
             changes={**panel.training, **self.changes},
+            looks=about.looks if about else Looks(),
         )
 
     def store(self, case: Case) -> Store:
