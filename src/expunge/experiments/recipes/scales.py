@@ -31,7 +31,7 @@ class Reduced:
     training: Mapping[str, Any] = field(default_factory=dict[str, Any])
     says: str = ""
     methods: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    looks: Looks = field(default_factory=lambda: Looks(250, 1.6))
+    looks: Looks = field(default_factory=lambda: Looks(200, 1.6))
     pairs: int = 1
 
 
@@ -39,15 +39,15 @@ class Reduced:
 # ViT that begins at nothing, images of 32 give four times the steps in the same time.
 LAPTOP = {
     "cifar10-resnet18": Reduced(
-        steps=40,
+        steps=30,
         training={"steps": 250, "lr": 0.025, "schedule": "linear", "autocast": True, "test_samples": 500},
         says="in batches of 64, at a learning rate of 0.025 that falls to 0 (the paper's 0.1 is for batches of 256)",
         methods={"pass_share": 0.04, "fisher_samples": 200, "attack_steps": 10},
     ),
     "cifar10-vit_tiny": Reduced(
-        steps=100,
+        steps=80,
         training={
-            "steps": 1500, "epochs": 2, "schedule": "linear", "autocast": True, "test_samples": 500,
+            "steps": 1000, "epochs": 2, "schedule": "linear", "autocast": True, "test_samples": 500,
             "augment": Augment(flip=True, resize=32), "options": (("image_size", 32), ("pretrained", False)),
         },
         says="on images of 32, from no pretrained weights, at a learning rate that falls to 0",
