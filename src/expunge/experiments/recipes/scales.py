@@ -41,7 +41,7 @@ LAPTOP = {
     "cifar10-resnet18": Reduced(
         steps=30,
         training={"steps": 250, "lr": 0.025, "schedule": "linear", "autocast": True, "test_samples": 500},
-        says="in batches of 64, at a learning rate of 0.025 that falls to 0 (the paper's 0.1 is for batches of 256)",
+        says="in batches of 64, at a learning rate that falls from 0.025, as 0.1 in batches of 256, to 0",
         methods={"pass_share": 0.04, "fisher_samples": 200, "attack_steps": 10},
     ),
     "cifar10-vit_tiny": Reduced(

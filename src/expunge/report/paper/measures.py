@@ -54,6 +54,19 @@ def spread(rows: Sequence[Row], measure: str) -> Spread | None:
     return Spread(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
 
 
+def apart(ours: Spread, theirs: Spread) -> str:
+    """How two means compare, and whether the seeds allow to say so."""
+    points = ours.mean - theirs.mean
+    size = f"{abs(points):.1f}"
+    if size == "0.0":
+        return "level with"
+    words = f"{size} points {'above' if points > 0.0 else 'below'}"
+    deviations = [one.deviation for one in (ours, theirs) if one.deviation is not None]
+    if not deviations:
+        return f"{words} (one seed)"
+    return f"{words} (less than the seeds differ)" if abs(points) <= max(deviations) else words
+
+
 def agreement(rows: Sequence[Row], paper: Mapping[str, float]) -> dict[str, bool]:
     """For each accuracy that the paper states: is ours within `CLOSE` points of it? A line that diverged has none."""
     failed = all("failed" in row for row in rows)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .measures import CLOSE, agreement, spread
+from .measures import CLOSE, agreement, apart, spread
 from .page import best
 
 Document = Mapping[str, Any]
@@ -71,7 +71,9 @@ def _measured(panel: Mapping[str, Any]) -> str:
     found: list[str] = []
     for line in panel["lines"]:
         value = spread(line["rows"], "final")
-        found.append(f"{line['label']} " + ("diverged" if value is None else f"{value.mean:.1f}"))
+        failed = sum("failed" in row for row in line["rows"])
+        some = f" ({failed} of {len(line['rows'])} seeds diverged)" if failed else ""
+        found.append(f"{line['label']} " + ("diverged" if value is None else f"{value.mean:.1f}{some}"))
     return "<br>".join(found)
 
 
@@ -97,22 +99,22 @@ def _printed(panel: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _gain(panel: Mapping[str, Any]) -> Iterator[str]:
-    """Blocks against none, wherever both came to an end."""
+    """Blocks against none, wherever both came to an end that is more than chance."""
     for ours in (False, True):
         whole, parts = (
             best(panel, lambda line, name=name, ours=ours: line["method"] == name and line["ours"] == ours)
             for name in ("nft", "blockwise_nft")
         )
-        if whole and parts:
-            yield f"{parts[0]} ends {parts[1] - whole[1]:+.1f} points from {whole[0]}"
+        if whole and parts and max(whole[1].mean, parts[1].mean) >= CHANCE:
+            yield f"{parts[0]} ends {apart(parts[1], whole[1])} {whole[0]}"
 
 
 def _scratch(panel: Mapping[str, Any]) -> Iterator[str]:
     certified = best(panel, lambda line: line["kind"] == "certified")
     scratch = best(panel, lambda line: line["method"] == "from_public")
     if certified and scratch:
-        points = certified[1] - scratch[1]
-        yield f"the best certified line ({certified[0]}) ends {points:+.1f} points from the best from scratch"
+        words = apart(certified[1], scratch[1])
+        yield f"the best certified line ({certified[0]}) ends {words} the best from scratch ({scratch[0]})"
 
 
 def _noise(documents: Sequence[Document]) -> Iterator[list[str]]:
