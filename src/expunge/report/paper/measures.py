@@ -55,16 +55,20 @@ def spread(rows: Sequence[Row], measure: str) -> Spread | None:
 
 
 def apart(ours: Spread, theirs: Spread) -> str:
-    """How two means compare, and whether the seeds allow to say so."""
+    """How two means compare."""
     points = ours.mean - theirs.mean
     size = f"{abs(points):.1f}"
-    if size == "0.0":
-        return "level with"
-    words = f"{size} points {'above' if points > 0.0 else 'below'}"
+    return "level with" if size == "0.0" else f"{size} points {'above' if points > 0.0 else 'below'}"
+
+
+def doubt(ours: Spread, theirs: Spread) -> str:
+    """What stands against reading anything into the difference of two means; nothing, where the seeds allow it."""
     deviations = [one.deviation for one in (ours, theirs) if one.deviation is not None]
+    if apart(ours, theirs) == "level with":
+        return ""
     if not deviations:
-        return f"{words} (one seed)"
-    return f"{words} (less than the seeds differ)" if abs(points) <= max(deviations) else words
+        return "; one seed"
+    return "; the seeds differ by more" if abs(ours.mean - theirs.mean) <= max(deviations) else ""
 
 
 def agreement(rows: Sequence[Row], paper: Mapping[str, float]) -> dict[str, bool]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .measures import CLOSE, agreement, apart, spread
+from .measures import CLOSE, agreement, apart, doubt, spread
 from .page import best
 
 Document = Mapping[str, Any]
@@ -106,15 +106,16 @@ def _gain(panel: Mapping[str, Any]) -> Iterator[str]:
             for name in ("nft", "blockwise_nft")
         )
         if whole and parts and max(whole[1].mean, parts[1].mean) >= CHANCE:
-            yield f"{parts[0]} ends {apart(parts[1], whole[1])} {whole[0]}"
+            words, against = apart(parts[1], whole[1]), doubt(parts[1], whole[1])
+            yield f"{parts[0]} ends {words} {whole[0]}" + (f" ({against[2:]})" if against else "")
 
 
 def _scratch(panel: Mapping[str, Any]) -> Iterator[str]:
     certified = best(panel, lambda line: line["kind"] == "certified")
     scratch = best(panel, lambda line: line["method"] == "from_public")
     if certified and scratch:
-        words = apart(certified[1], scratch[1])
-        yield f"the best certified line ({certified[0]}) ends {words} the best from scratch ({scratch[0]})"
+        words, against = apart(certified[1], scratch[1]), doubt(certified[1], scratch[1])
+        yield f"the best certified line ({certified[0]}) ends {words} the best from scratch ({scratch[0]}{against})"
 
 
 def _noise(documents: Sequence[Document]) -> Iterator[list[str]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .figures import figures
-from .measures import CLOSE, MEASURES, PERCENT, Spread, agreement, apart, spread
+from .measures import CLOSE, MEASURES, PERCENT, Spread, agreement, apart, doubt, spread
 
 Document = Mapping[str, Any]
 
@@ -113,8 +113,8 @@ def _worth(panel: Mapping[str, Any]) -> list[str]:
     (name, ours), (rival, theirs) = certified, scratch
     tail = f"; retraining reaches {exact[1].mean:.1f}" if exact else ""
     return [
-        f"the best certified line ({name}) ends at {ours.mean:.1f} %, {apart(ours, theirs)} the best of as many steps from "
-        f"scratch ({rival}, {theirs.mean:.1f} %){tail}."
+        f"the best certified line ({name}) ends at {ours.mean:.1f} %, {apart(ours, theirs)} the best from scratch in as "
+        f"many steps ({rival}, {theirs.mean:.1f} %{doubt(ours, theirs)}){tail}."
     ]
 
 
