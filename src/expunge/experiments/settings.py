@@ -93,7 +93,9 @@ _MNIST = (
     )
 )
 _STEPS = {"steps": 60}
-_PASS = 0.076  # of D_f and D_r in proportion: in batches of 64, one such epoch of SalUn is its 60 steps, 7 of them on D_f
+_PASS = (
+    0.076  # of D_f and D_r in proportion: in batches of 64, one such epoch of SalUn is its 60 steps, 7 of them on D_f
+)
 # Where full passes take too long, every method is short, and whole in itself. Set on class 3 of seed 0, whose tables hold
 # classes 0 and 5, with ResNet-18; not tried with the other two models.
 _CIFAR_LAPTOP = Settings(

@@ -24,7 +24,7 @@ class Reduced:
     says        the same in words, where the numbers do not say it
     methods     fields of methods that would take passes over all the data
     looks       how closely a run is followed for its curve
-    pairs       of a calibration
+    pairs       of a calibration; `pair_steps` each of both runs is trained, for two runs a pair are dear
     """
 
     steps: int
@@ -33,16 +33,18 @@ class Reduced:
     methods: Mapping[str, Any] = field(default_factory=dict[str, Any])
     looks: Looks = field(default_factory=lambda: Looks(200, 1.6))
     pairs: int = 1
+    pair_steps: int = 300
 
 
 # What is trained is worth more than many lines: all recipes share these models. bfloat16 halves a step of ResNet-18; for a
 # ViT that begins at nothing, images of 32 give four times the steps in the same time.
 LAPTOP = {
     "cifar10-resnet18": Reduced(
-        steps=30,
+        steps=24,
         training={"steps": 250, "lr": 0.025, "schedule": "linear", "autocast": True, "test_samples": 500},
         says="in batches of 64, at a learning rate that falls from 0.025, as 0.1 in batches of 256, to 0",
         methods={"pass_share": 0.04, "fisher_samples": 200, "attack_steps": 10},
+        pair_steps=60,
     ),
     "cifar10-vit_tiny": Reduced(
         steps=80,

@@ -32,10 +32,11 @@ class Trajectory:
         about = LAPTOP.get(self.workload) if scale == "laptop" else None
         if about is None:
             return self
-        steps, pairs = about.training["steps"], f"{about.pairs} pair" + ("s" if about.pairs > 1 else "")
+        steps, pairs = about.pair_steps, f"{about.pairs} pair" + ("s" if about.pairs > 1 else "")
         said = f"Scaled for two cores: {pairs}, trained in {steps} steps ({about.says})."
-        every = max(self.every, steps // LOOKS)
-        return replace(self, training={**self.training, **about.training}, pairs=about.pairs, every=every, scaled=said)
+        every = min(self.every, max(1, steps // LOOKS))
+        training = {**self.training, **about.training, "steps": steps}
+        return replace(self, training=training, pairs=about.pairs, every=every, scaled=said)
 
 
 LOOKS = 15  # at a scaled run, each of both models
