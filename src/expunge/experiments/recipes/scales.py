@@ -43,7 +43,7 @@ LAPTOP = {
         steps=24,
         training={"steps": 250, "lr": 0.025, "schedule": "linear", "autocast": True, "test_samples": 500},
         says="in batches of 64, at a learning rate that falls from 0.025, as 0.1 in batches of 256, to 0",
-        methods={"pass_share": 0.04, "fisher_samples": 200, "attack_steps": 10},
+        methods={"pass_share": 0.04, "fisher_samples": 200, "attack_steps": 10, "statistics_batches": 15},
         pair_steps=60,
     ),
     "cifar10-vit_tiny": Reduced(
