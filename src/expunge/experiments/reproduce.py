@@ -25,7 +25,7 @@ from .meter import Meter, silent
 from .noise import papers_noise
 from .recipes import Experiment, Graph, Line, Panel, Recipe, Scale, Search, Trajectory
 from .recipes.scales import LAPTOP
-from .recipes.search import TUNING
+from .recipes.search import JUDGED, TUNING
 from .store import Store
 from .trained import machine, prepare, prepare_original
 from .work import run_each
@@ -36,7 +36,10 @@ STATED = ("name", "title", "source", "claim", "note", "scaled", "shows", "axes",
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where and how an experiment is run. `panels` names those that are, where not all are to be."""
+    """Where and how an experiment is run. `panels` names those that are, where not all are to be.
+
+    followed    whether runs are looked at on their way, for their curves
+    """
 
     folder: Path
     scale: Scale = "laptop"
@@ -49,6 +52,7 @@ class Place:
     ray: str | None = None
     changes: dict[str, Any] = field(default_factory=dict[str, Any])
     command: str = ""
+    followed: bool = True
     progress: Meter = silent
 
     def case(self, panel: Panel) -> Case:
@@ -64,7 +68,7 @@ class Place:
             weights=self.weights,
             device=self.device,
             changes={**panel.training, **self.changes},
-            looks=about.looks if about else Looks(),
+            looks=(about.looks if about else Looks()) if self.followed else None,
         )
 
     def store(self, case: Case) -> Store:
@@ -144,7 +148,8 @@ def _search(search: Search, place: Place) -> dict[str, Any]:
     """First every candidate and rival on the tuning seeds; then the best of each, and what is shown, on the real ones."""
     smoke = place.scale == "smoke"
     tried = [(p, line) for p in search.panels for line in p.lines if line.ours or line.method.name == "from_public"]
-    judged = _run(place, tried, TUNING[:1] if smoke else TUNING)
+    trial = replace(place, followed=False, changes={**place.changes, "test_samples": JUDGED})
+    judged = _run(trial, tried, TUNING[:1] if smoke else TUNING)
     scores = {id(line): _score(rows) for (_, line), rows in zip(tried, judged, strict=True)}
     panels = tuple(replace(panel, lines=_finalists(panel, scores)) for panel in search.panels)
     found = _recipe(Recipe(**{name: getattr(search, name) for name in _SHARED}, panels=panels), place)

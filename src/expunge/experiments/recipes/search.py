@@ -17,6 +17,7 @@ from .panel import STEPS, Line, Panel, Scale
 from .scales import shortened
 
 TUNING = (500,)  # seeds of the models and requests that candidates are judged on
+JUDGED = 10_000  # retained samples that they are judged by
 RECOVERIES: dict[str, Callable[[int], FineTune]] = {
     "Adam 0.001": lambda steps: FineTune(steps, "adam", 1e-3, schedule="cosine"),
     "Adam 0.002": lambda steps: FineTune(steps, "adam", 2e-3, schedule="cosine"),
@@ -57,9 +58,8 @@ def _candidates(epsilon: float, gap: float, delta: float) -> tuple[Line, ...]:
         )
         for name, recovery in RECOVERIES.items()
     ]
-    shipped = kept(
-        epsilon, gap, delta
-    )  # down to the size of an initialisation, as `compare` does by default; or half way
+    # Down to the size of an initialisation, as `compare` does by default; or half way.
+    shipped = kept(epsilon, gap, delta)
     shrunk = [
         Line(
             label=f"output perturbation, all × {keep:.2g}, {name}",
