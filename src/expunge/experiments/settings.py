@@ -109,7 +109,7 @@ _CIFAR_LAPTOP = Settings(
         "salun": {**_STEPS, "pass_share": _PASS},
         "amun": {**_STEPS, "pass_share": _PASS, "attack_steps": 10},
         "influence": {"alpha": 0.005, "pass_share": _PASS, "fisher_samples": 200},
-        "gradient_ascent": {"steps": 20, "lr": 3e-4},
+        "gradient_ascent": {"steps": 12, "lr": 3e-4},
     },
 )
 _CIFAR_PAPER = Settings(recovery=FineTune(steps=1000, optimizer="adam", lr=1e-3))
