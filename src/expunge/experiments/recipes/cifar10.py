@@ -54,6 +54,18 @@ def _honest(settings: dict[str, Any]) -> tuple[Line, ...]:
         Line(label="output perturbation", method=perturbed, ours=True),
         Line(label="from scratch, as many steps", method=FromPublic(replace(recipe, steps=STEPS))),
         Line(label="retrained", method=Retrain()),
+        *(_gentle(target, recipe) if recipe.optimizer == "adamw" else ()),
+    )
+
+
+def _gentle(target: dict[str, Any], recipe: FineTune) -> tuple[Line, ...]:
+    """Both again at a tenth of the ViT's learning rate, which takes from a model what the noise left of it."""
+    rate = recipe.lr / 10.0
+    perturbed = OutputPerturbation(**target, fine_tune=replace(recipe, steps=STEPS - 1, lr=rate))
+    scratch = FromPublic(replace(recipe, steps=STEPS, lr=rate))
+    return (
+        Line(label=f"output perturbation, lr {rate:g}", method=perturbed, ours=True),
+        Line(label=f"from scratch, lr {rate:g}", method=scratch, ours=True),
     )
 
 
