@@ -50,23 +50,15 @@ class Search:
 
 def _candidates(epsilon: float, gap: float, delta: float) -> tuple[Line, ...]:
     target: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "proximity": gap}
+    # As it is; and down to the size of an initialisation, as `compare` does by default.
+    scaled = [(1.0, "Adam 0.001"), *((kept(epsilon, gap, delta), name) for name in RECOVERIES)]
     perturbed = [
         Line(
-            label=f"output perturbation, {name}",
-            method=OutputPerturbation(**target, fine_tune=recovery(STEPS - 1)),
-            ours=True,
-        )
-        for name, recovery in RECOVERIES.items()
-    ]
-    # Down to the size of an initialisation, as `compare` does by default; or half way.
-    shipped = kept(epsilon, gap, delta)
-    shrunk = [
-        Line(
-            label=f"output perturbation, all × {keep:.2g}, {name}",
+            label=f"output perturbation, {'' if keep == 1.0 else f'all × {keep:.2g}, '}{name}",
             method=OutputPerturbation(**target, keep=keep, fine_tune=RECOVERIES[name](STEPS - 1)),
             ours=True,
         )
-        for keep, name in ((min(1.0, 2.0 * shipped), "Adam 0.001"), *((shipped, name) for name in RECOVERIES))
+        for keep, name in scaled
     ]
     noisy = [
         Line(
@@ -79,7 +71,7 @@ def _candidates(epsilon: float, gap: float, delta: float) -> tuple[Line, ...]:
         )
         for (k, name), schedule in SCHEDULES.items()
     ]  # fmt: skip
-    return (*perturbed, *shrunk, *noisy)
+    return (*perturbed, *noisy)
 
 
 def _panel(title: str, epsilon: float, *, gap: float, delta: float, request: str) -> Panel:
