@@ -44,7 +44,8 @@ def _experiment(document: Document) -> list[str]:
 def _trajectory(document: Document) -> list[str]:
     gap, paper = document["calibration"]["proximity"]["gap"], document.get("paper")
     said = "The paper prints no Δ for it" if paper is None else f"The paper's Δ is {paper:g}"
-    return [f"{said}; the largest of {len(document['calibration']['pairs'])} pairs here is {gap:.3g}."]
+    count = len(document["calibration"]["pairs"])
+    return [f"{said}; {f'the largest of {count} pairs' if count > 1 else 'that of one pair'} here is {gap:.3g}."]
 
 
 def _panels(document: Document, scaled: str) -> list[str]:

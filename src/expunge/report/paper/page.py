@@ -34,7 +34,7 @@ def _findings(document: Document) -> list[str]:
 
 def _papers_gap(document: Document) -> list[str]:
     paper, ours = document.get("paper"), document["calibration"]["proximity"]["gap"]
-    return [] if paper is None else [f"The paper uses Δ = {paper:g}; the largest gap here is {ours:.3g}."]
+    return [] if paper is None else [f"The paper uses Δ = {paper:g}; here it is {ours:.3g}."]
 
 
 def _verdicts(panel: Mapping[str, Any], scaled: str) -> list[str]:
