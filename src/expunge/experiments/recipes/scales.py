@@ -45,7 +45,7 @@ LAPTOP = {
         says="in batches of 64, at a learning rate that falls from 0.025, as 0.1 in batches of 256, to 0",
         methods={"pass_share": 0.04, "fisher_samples": 200, "attack_steps": 10, "statistics_batches": 5},
         looks=Looks(100, 1.6),
-        pair_steps=60,
+        pair_steps=40,
     ),
     "cifar10-vit_tiny": Reduced(
         steps=80,
