@@ -150,19 +150,23 @@ def _search(search: Search, place: Place) -> dict[str, Any]:
     tried = [(p, line) for p in search.panels for line in p.lines if line.ours or line.method.name == "from_public"]
     trial = replace(place, followed=False, changes={**place.changes, "test_samples": JUDGED})
     judged = _run(trial, tried, TUNING[:1] if smoke else TUNING)
-    scores = {id(line): _score(rows) for (_, line), rows in zip(tried, judged, strict=True)}
+    scores = {id(line): _score(panel, rows) for (panel, line), rows in zip(tried, judged, strict=True)}
     panels = tuple(replace(panel, lines=_finalists(panel, scores)) for panel in search.panels)
     found = _recipe(Recipe(**{name: getattr(search, name) for name in _SHARED}, panels=panels), place)
     tables = [
         {"title": panel.title, "tried": {line.label: scores[id(line)] for p, line in tried if p is panel}}
         for panel in search.panels
     ]
-    return {**found, "search": {"seeds": list(TUNING), "by": "accuracy on retained data", "panels": tables}}
+    return {**found, "search": {"seeds": list(TUNING), "by": "accuracy on held-out samples", "panels": tables}}
 
 
-def _score(rows: list[dict[str, Any]]) -> float:
-    """Mean accuracy on retained data; a run that failed is worth nothing."""
-    return fmean(row["audit"]["accuracy"]["retain"] if row["audit"] else 0.0 for row in rows)
+def _score(panel: Panel, rows: list[dict[str, Any]]) -> float:
+    """Mean accuracy on what the tuning request removed, which fine-tuning never sees; a run that failed is worth nothing.
+
+    Where that is a class, which no model should know any more, on retained samples.
+    """
+    part = "retain" if panel.deletion.describe()["kind"] == "class" else "forget"
+    return fmean(row["audit"]["accuracy"][part] if row["audit"] else 0.0 for row in rows)
 
 
 _SHARED = ("name", "title", "source", "claim", "shows", "seeds", "note")
