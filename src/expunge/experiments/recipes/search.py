@@ -1,7 +1,7 @@
 """The best that this tool does in the paper's MNIST settings: chosen on other models and other requests, then run on ours.
 
-Candidates are judged on the samples that the tuning request removed, which fine-tuning never sees (on retained samples, where
-a class goes). No test sample, and nothing of the request itself, has a say.
+Candidates are judged on the samples that the tuning request removed, which fine-tuning never sees: by retained ones the best
+is what learns them by heart. (Where a class goes, it must be those.) No test sample, nothing of the request, has a say.
 Training from scratch is tuned in the same way, on the same grid of fine-tuning recipes, so that the comparison is fair.
 """
 
@@ -97,8 +97,8 @@ SEARCHES = (
         title="MNIST: the best that this tool does within the paper's 1,000 steps",
         source="ours; the settings of figures fig:block-nft-vs-nft and fig:classwise-mnist",
         claim="The same (ε, δ, Δ) as the paper's rows, with mechanism and fine-tuning chosen on calibration pairs.",
-        note="Candidates are judged on what their own tuning request removed: fine-tuning never sees it. By accuracy on "
-        "retained samples, as where a class goes, the best would be whatever learns them by heart.",
+        note="Candidates are judged on what their own tuning request removed, which fine-tuning never sees; where a class goes, "
+        "on retained samples.",
         panels=(
             *(_panel(f"random 10 %, ε = {e:g}", e, gap=0.5, delta=DELTA, request="random") for e in (30.0, 60.0)),
             _panel("class 5, ε = 75", 75.0, gap=3.0, delta=1e-4, request="class"),
