@@ -97,8 +97,8 @@ SEARCHES = (
         title="MNIST: the best that this tool does within the paper's 1,000 steps",
         source="ours; the settings of figures fig:block-nft-vs-nft and fig:classwise-mnist",
         claim="The same (ε, δ, Δ) as the paper's rows, with mechanism and fine-tuning chosen on calibration pairs.",
-        note="Candidates are judged on what their own tuning request removed, which fine-tuning never sees; where a class goes, "
-        "on retained samples.",
+        note="Candidates are judged on what their own tuning request removed, which fine-tuning never sees; where a "
+        "class goes, on retained samples.",
         panels=(
             *(_panel(f"random 10 %, ε = {e:g}", e, gap=0.5, delta=DELTA, request="random") for e in (30.0, 60.0)),
             _panel("class 5, ε = 75", 75.0, gap=3.0, delta=1e-4, request="class"),
