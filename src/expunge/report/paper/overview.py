@@ -44,8 +44,10 @@ def _experiment(document: Document) -> list[str]:
 def _trajectory(document: Document) -> list[str]:
     gap, paper = document["calibration"]["proximity"]["gap"], document.get("paper")
     said = "The paper prints no Δ for it" if paper is None else f"The paper's Δ is {paper:g}"
-    count = len(document["calibration"]["pairs"])
-    return [f"{said}; {f'the largest of {count} pairs' if count > 1 else 'that of one pair'} here is {gap:.3g}."]
+    pairs = document["calibration"]["pairs"]
+    whose = f"the largest of {len(pairs)} pairs" if len(pairs) > 1 else "that of one pair"
+    steps = next((f" after {pair['trajectory'][-1]['step']} steps" for pair in pairs if "trajectory" in pair), "")
+    return [f"{said}; {whose} here is {gap:.3g}{steps}."]
 
 
 def _panels(document: Document, scaled: str) -> list[str]:
