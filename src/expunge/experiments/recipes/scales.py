@@ -40,12 +40,12 @@ class Reduced:
 # ViT that begins at nothing, images of 32 give four times the steps in the same time.
 LAPTOP = {
     "cifar10-resnet18": Reduced(
-        steps=12,
+        steps=24,
         training={"steps": 250, "lr": 0.025, "schedule": "linear", "autocast": True, "test_samples": 500},
         says="in batches of 64, at a learning rate that falls from 0.025, as 0.1 in batches of 256, to 0",
-        methods={"pass_share": 0.04, "fisher_samples": 200, "attack_steps": 10, "statistics_batches": 5},
+        methods={"pass_share": 0.04, "fisher_samples": 200, "attack_steps": 10, "statistics_batches": 8},
         looks=Looks(100, 1.6),
-        pair_steps=40,
+        pair_steps=60,
     ),
     "cifar10-vit_tiny": Reduced(
         steps=80,
