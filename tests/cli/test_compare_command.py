@@ -39,6 +39,18 @@ def test_it_compares_and_writes_what_it_says(expunge, tmp_path):
     assert max(map(len, out.splitlines())) > 100  # nothing is cut, however narrow the terminal
 
 
+def test_a_brief_comparison_trains_as_it_is_told_and_follows_no_curve(expunge, tmp_path):
+    output = tmp_path / "c.json"
+    words = (*QUICK, *SETTINGS, "--simulate", "--shadows", "0", "--brief", "--output", output)
+    code, _, err = expunge(*words, "--training", "steps=7", "--training", "schedule=linear")
+    assert (code, err) == (0, "")
+    folder = output.with_suffix(".cells")
+    recipe = json.loads((folder / "comparison.json").read_text())["recipe"]
+    assert (recipe["steps"], recipe["schedule"]) == (7, "linear")
+    assert json.loads((folder / "retrained-0.json").read_text())["steps"] == 7
+    assert json.loads((folder / "fine_tune-0.json").read_text())["curve"] == []
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -52,6 +64,8 @@ def test_it_compares_and_writes_what_it_says(expunge, tmp_path):
         (("--set", "salun"), "--set must be METHOD.FIELD=VALUE, such as salun.lr=0.1; got 'salun'"),
         (("--set", "salun.lrr=1"), "salun cannot be set so"),
         (("--set", "salun.lr=-1", "--methods", "salun"), "lr must be a finite number, above 0"),
+        (("--training", "steps"), "--training must be FIELD=VALUE, such as epochs=20; got 'steps'"),
+        (("--training", "stepz=9"), "a training recipe has no 'stepz'. It has workload, scale"),
         (("--device", "abacus"), "device 'abacus' is not there"),
         (("--output", "/nowhere/c.json"), "there is no folder /nowhere"),
         (("--csv", "/nowhere/c.csv"), "there is no folder /nowhere"),

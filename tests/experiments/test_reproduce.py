@@ -14,7 +14,8 @@ from expunge.experiments.recipes.panel import STEPS
 from expunge.experiments.recipes.scales import LAPTOP
 from expunge.experiments.reproduce import Place, _chosen, reproduce
 from expunge.report import paper
-from expunge.report.paper.measures import agreement
+from expunge.report.paper.measures import Spread, agreement, apart, doubt
+from expunge.report.paper.page import best
 
 pytest.importorskip("sklearn")
 RECIPES = [experiment for experiment in EXPERIMENTS.values() if isinstance(experiment, Recipe)]
@@ -140,3 +141,19 @@ def test_a_line_that_diverged_agrees_with_nothing():
 def test_an_unknown_experiment_is_refused_in_words():
     with pytest.raises(ConfigError, match="reproduce --list"):
         find("mnist-random11")
+
+
+def test_two_lines_are_held_apart_only_as_far_as_their_seeds_allow():
+    one, close, far = Spread(97.0, None, 1), Spread(97.02, 0.1, 3), Spread(90.0, 0.1, 3)
+    other = Spread(96.0, None, 1)
+    assert (apart(one, close), doubt(one, close)) == ("level with", "")
+    assert (apart(one, other), doubt(one, other)) == ("1.0 points above", "; one seed")
+    assert (apart(far, close), doubt(far, close)) == ("7.0 points below", "")
+    assert doubt(Spread(97.1, 0.3, 3), close) == "; the seeds differ by more"
+
+
+def test_a_line_that_diverged_in_some_seeds_is_not_the_best():
+    ended = [{"audit": {"accuracy": {"test": value}}} for value in (0.9, 0.8)]
+    failed = [{"failed": "not finite", "audit": None}, {"audit": {"accuracy": {"test": 0.99}}}]
+    panel = {"lines": [{"label": "steady", "rows": ended}, {"label": "lucky", "rows": failed}]}
+    assert best(panel, lambda _: True)[0] == "steady"

@@ -1,5 +1,7 @@
 """Each empirical method does what it claims: the class is forgotten (UA up), the rest is not (RA kept)."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -142,3 +144,37 @@ def test_steps_are_counted_whatever_the_epochs_say(digits):
         done = FineTuning(steps=steps)(digits.task())
         assert done.steps == steps
     assert FineTuning(epochs=2)(digits.task()).steps == 2 * len(digits.task().retain)
+
+
+class Pieces:
+    """Batches of one, that tell how often they were drawn."""
+
+    def __init__(self, inputs, labels, rows):
+        self.all, self.drawn = [(inputs[i : i + 1], labels[i : i + 1]) for i in rows], 0
+
+    def __iter__(self):
+        for batch in self.all:
+            self.drawn += 1
+            yield batch
+
+
+@pytest.mark.parametrize(
+    ("method", "examples"),
+    [(SalUn(epochs=1, lr=0.1, pass_share=0.2), None), (Amun(epochs=1, pass_share=0.2, attack_steps=5), 2)],
+)
+def test_a_share_of_a_pass_is_the_same_share_of_both_parts(method, examples):
+    model, inputs, labels = linear()
+    task = Task(model, Pieces(inputs, labels, range(10, 40)), plain_loss, forget=Pieces(inputs, labels, range(10)))
+    done = method(task)
+    assert done.steps == (6 if examples else 8)  # a fifth of 30, after a fifth of 10 with wrong labels
+    assert done.details.get("examples") == examples
+
+
+def test_influence_of_a_share_of_the_data_is_that_of_the_first_samples():
+    full, inputs, labels = linear()
+    part = copy.deepcopy(full)
+    share = Task(part, Pieces(inputs, labels, range(10, 40)), plain_loss, forget=Pieces(inputs, labels, range(10)))
+    few = Task(full, Pieces(inputs, labels, range(10, 16)), plain_loss, forget=Pieces(inputs, labels, range(2)))
+    Influence(pass_share=0.2, fisher_samples=5)(share)
+    Influence(fisher_samples=5)(few)
+    assert torch.allclose(part.weight, full.weight, atol=1e-7)

@@ -32,6 +32,7 @@ def compare(
     accountant: Accountant = "gaussian",
     scale: Literal["laptop", "paper"] = "laptop",
     epochs: WholeNumber | None = None,
+    training: list[str] | None = None,
     data_dir: Path | None = None,
     weights: Path | None = None,
     set: list[str] | None = None,
@@ -79,6 +80,8 @@ def compare(
         "laptop" finishes on two cores; "paper" is the paper's own recipe.
     epochs
         Training epochs, if not the recipe's.
+    training
+        FIELD=VALUE of the training recipe, to train otherwise (steps=250, schedule=linear).
     data_dir
         Where the data is; default $EXPUNGE_DATA, else ~/.cache/expunge.
     weights
@@ -100,7 +103,8 @@ def compare(
     output
         Where the comparison goes (JSON).
     brief
-        Leave out of it what only figures show (curves of attacks and of accuracy).
+        Leave out of it what only figures show (curves of attacks and of accuracy). Without --report runs are not
+        followed for their curves at all.
     csv
         Also as a table: a line for each method and seed.
     markdown
@@ -135,7 +139,11 @@ def compare(
         data_dir=data_dir,
         weights=weights,
         device=loading.device(device),
-        changes={} if epochs is None else {"epochs": epochs},
+        changes={
+            **loading.training_changes("training", training or []),
+            **({} if epochs is None else {"epochs": epochs}),
+        },
+        looks=None if brief and report is None else experiments.Looks(),
         settings=_settings(set or []),
         fewer=_fewer(fewer or []),
     )

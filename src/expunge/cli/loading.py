@@ -3,12 +3,13 @@
 Nothing heavy is imported before it is needed: `expunge plan` reads proximity files too.
 """
 
+import json
 import os
 import sysconfig
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -47,6 +48,23 @@ DesignName = Literal[
     "Whole", "RandomRotation", "FastRotation", "Permutation", "LayerCycle", "HeadBody", "Core", "Factor", "Head"
 ]  # fmt: skip
 OptimizerName = Optimizer
+
+
+def training_changes(option: str, texts: list[str]) -> dict[str, Any]:
+    """FIELD=VALUE of a training recipe, each: a number, true, false, null, or else a word."""
+    from ..workloads import Recipe
+
+    known, found = [field.name for field in fields(Recipe)], dict[str, Any]()
+    for text in texts:
+        field, equals, value = text.partition("=")
+        if not (field and equals):
+            raise ConfigError(f"--{option} must be FIELD=VALUE, such as epochs=20; got {text!r}.")
+        if field not in known:
+            raise ConfigError(f"--{option}: a training recipe has no {field!r}. It has {', '.join(known)}.")
+        found[field] = value
+        with suppress(ValueError):
+            found[field] = json.loads(value)
+    return found
 
 
 def function(option: str, name: str) -> Any:

@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import ConfigError
 from . import loading
 from .compare import Stages
 from .numbers import WholeNumber
@@ -83,10 +82,11 @@ def reproduce(
         return
     experiment = recipes.find(name)
     command = shlex.join(["expunge", *sys.argv[1:]])
+    changes = loading.training_changes("set", set or [])
     options: dict[str, Any] = {"data_dir": data_dir, "weights": weights, "workers": workers, "ray": ray}
     with Stages(quiet=quiet or json) as tell:
         place = Place(
-            folder=folder, scale=scale, seeds=seeds, device=loading.device(device), changes=_changes(set or []),
+            folder=folder, scale=scale, seeds=seeds, device=loading.device(device), changes=changes,
             command=command, progress=tell, panels=tuple(panel or ()), **options,
         )  # fmt: skip
         document = {**reproduce(experiment, place), "commit": _commit()}
@@ -112,18 +112,6 @@ def _overview(folder: Path, experiments: dict[str, Any]) -> Path:
     place = folder / "overview.md"
     place.write_text(paper.overview(documents, {n: e.title for n, e in experiments.items()}), encoding="utf-8")
     return place
-
-
-def _changes(texts: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for text in texts:
-        field, equals, value = text.partition("=")
-        if not (field and equals):
-            raise ConfigError(f"--set must be FIELD=VALUE, such as epochs=20; got {text!r}.")
-        found[field] = value
-        with suppress(ValueError):
-            found[field] = json_text.loads(value)
-    return found
 
 
 def _commit() -> str:

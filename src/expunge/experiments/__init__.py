@@ -6,6 +6,7 @@ document = compare(request, folder="cells")        # expunge.comparison/1; finis
 
 from .brief import brief
 from .compare import compare
+from .curve import Looks
 from .proximity import calibrated
 from .request import ALWAYS, Request
 from .results import results
@@ -16,6 +17,7 @@ from .table import markdown, table
 __all__ = [
     "ALWAYS",
     "Line",
+    "Looks",
     "Request",
     "Spread",
     "brief",

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..accounting.checks import whole
 from ..workloads import Deletion, Split, open_workload, split
+from .curve import Looks
 from .view import View
 
 OTHER_SETS = 1000  # deletions of requests begin here; calibration pairs draw those below
@@ -22,6 +23,7 @@ class Case:
     shadows     more retrained models for each seed, for the attacks that need some
     features    of the support vector machines that audit membership; None is all
     changes     fields of the training recipe to set otherwise
+    looks       how closely a run is followed for its curve; None: not at all
     """
 
     workload: str
@@ -34,6 +36,7 @@ class Case:
     weights: str | Path | None = None
     device: str = "cpu"
     changes: dict[str, Any] = field(default_factory=dict[str, Any])
+    looks: Looks | None = field(default_factory=Looks)
 
     def __post_init__(self) -> None:
         whole("shadows", self.shadows, least=0)

@@ -7,13 +7,12 @@ from torch import nn
 from .. import audit, weights
 from ..errors import CertificationError, DataError
 from ..methods import Method, Retrain, Task, Unlearned
+from ..methods.task import unwatched
 from .case import Case, open_view
 from .curve import Curve
 from .store import Store
 from .trained import collect, judge, training_task
-from .view import indices_of
-
-CURVE_SAMPLES = 1000
+from .view import View, indices_of
 
 
 def run_cell(case: Case, store: Store, method: Method, seed: int, name: str) -> dict[str, Any]:
@@ -28,9 +27,7 @@ def run_cell(case: Case, store: Store, method: Method, seed: int, name: str) -> 
 def _run(case: Case, store: Store, method: Method, seed: int) -> dict[str, Any]:
     view, parts = open_view(case), case.split(seed)
     original = store.fill(f"original-{seed}", view.workload.model(seed)).to(view.device)
-    most = min(CURVE_SAMPLES, view.workload.recipe.test_samples or CURVE_SAMPLES)
-    inputs, labels = next(view.judged(None, most, most))
-    curve = Curve(inputs, labels)
+    curve = _curve(case, view)
     task = Task(
         original,
         view.batches(parts.retain, augmented=True),
@@ -41,13 +38,13 @@ def _run(case: Case, store: Store, method: Method, seed: int) -> dict[str, Any]:
         forget_indices=parts.forget.tolist(),
         indices=indices_of,
         seed=seed,
-        on_step=curve,
+        on_step=curve or unwatched,
     )
     try:
         done = method(task)
         outputs = collect(view, parts, done.model)
     except (DataError, CertificationError) as error:  # it diverged, or was refused: a result too
-        return {**_head(method, seed), "guarantee": None, "failed": str(error), "curve": curve.points, "audit": None}
+        return {**_head(method, seed), "guarantee": None, "failed": str(error), "curve": _points(curve), "audit": None}
     return _row(case, store, method, done, seed, outputs, curve)
 
 
@@ -84,9 +81,21 @@ def _row(
             retrain_steps=retraining["steps"],
         ),
         "details": details,
-        "curve": [] if curve is None else curve.points,
+        "curve": _points(curve),
         "audit": judge(case, store, seed, outputs, weights=_distance(done.model, store, seed)),
     }
+
+
+def _curve(case: Case, view: View) -> Curve | None:
+    """On no more test samples than the models are judged on."""
+    if case.looks is None:
+        return None
+    most = min(case.looks.samples, view.workload.recipe.test_samples or case.looks.samples)
+    return Curve(*next(view.judged(None, most, most)), case.looks.wider)
+
+
+def _points(curve: Curve | None) -> list[dict[str, Any]]:
+    return [] if curve is None else curve.points
 
 
 def _head(method: Method, seed: int) -> dict[str, Any]:

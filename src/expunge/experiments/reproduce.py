@@ -20,10 +20,12 @@ from ..methods import Method
 from .brief import brief
 from .case import Case, open_view
 from .cell import run_cell
+from .curve import Looks
 from .meter import Meter, silent
 from .noise import papers_noise
 from .recipes import Experiment, Graph, Line, Panel, Recipe, Scale, Search, Trajectory
-from .recipes.search import TUNING
+from .recipes.scales import LAPTOP
+from .recipes.search import JUDGED, TUNING
 from .store import Store
 from .trained import machine, prepare, prepare_original
 from .work import run_each
@@ -34,7 +36,10 @@ STATED = ("name", "title", "source", "claim", "note", "scaled", "shows", "axes",
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where and how an experiment is run. `panels` names those that are, where not all are to be."""
+    """Where and how an experiment is run. `panels` names those that are, where not all are to be.
+
+    followed    whether runs are looked at on their way, for their curves
+    """
 
     folder: Path
     scale: Scale = "laptop"
@@ -47,10 +52,12 @@ class Place:
     ray: str | None = None
     changes: dict[str, Any] = field(default_factory=dict[str, Any])
     command: str = ""
+    followed: bool = True
     progress: Meter = silent
 
     def case(self, panel: Panel) -> Case:
         """The models and the requests of a panel, at this scale."""
+        about = LAPTOP.get(panel.workload) if self.scale == "laptop" else None
         return Case(
             panel.workload,
             panel.deletion,
@@ -61,6 +68,7 @@ class Place:
             weights=self.weights,
             device=self.device,
             changes={**panel.training, **self.changes},
+            looks=(about.looks if about else Looks()) if self.followed else None,
         )
 
     def store(self, case: Case) -> Store:
@@ -140,20 +148,25 @@ def _search(search: Search, place: Place) -> dict[str, Any]:
     """First every candidate and rival on the tuning seeds; then the best of each, and what is shown, on the real ones."""
     smoke = place.scale == "smoke"
     tried = [(p, line) for p in search.panels for line in p.lines if line.ours or line.method.name == "from_public"]
-    judged = _run(place, tried, TUNING[:1] if smoke else TUNING)
-    scores = {id(line): _score(rows) for (_, line), rows in zip(tried, judged, strict=True)}
+    trial = replace(place, followed=False, changes={**place.changes, "test_samples": JUDGED})
+    judged = _run(trial, tried, TUNING[:1] if smoke else TUNING)
+    scores = {id(line): _score(panel, rows) for (panel, line), rows in zip(tried, judged, strict=True)}
     panels = tuple(replace(panel, lines=_finalists(panel, scores)) for panel in search.panels)
     found = _recipe(Recipe(**{name: getattr(search, name) for name in _SHARED}, panels=panels), place)
     tables = [
         {"title": panel.title, "tried": {line.label: scores[id(line)] for p, line in tried if p is panel}}
         for panel in search.panels
     ]
-    return {**found, "search": {"seeds": list(TUNING), "by": "accuracy on retained data", "panels": tables}}
+    return {**found, "search": {"seeds": list(TUNING), "by": "accuracy on held-out samples", "panels": tables}}
 
 
-def _score(rows: list[dict[str, Any]]) -> float:
-    """Mean accuracy on retained data; a run that failed is worth nothing."""
-    return fmean(row["audit"]["accuracy"]["retain"] if row["audit"] else 0.0 for row in rows)
+def _score(panel: Panel, rows: list[dict[str, Any]]) -> float:
+    """Mean accuracy on what the tuning request removed, which fine-tuning never sees; a run that failed is worth nothing.
+
+    Where that is a class, which no model should know any more, on retained samples.
+    """
+    part = "retain" if panel.deletion.describe()["kind"] == "class" else "forget"
+    return fmean(row["audit"]["accuracy"][part] if row["audit"] else 0.0 for row in rows)
 
 
 _SHARED = ("name", "title", "source", "claim", "shows", "seeds", "note")

@@ -16,7 +16,7 @@ class View:
     def __init__(self, workload: Workload) -> None:
         recipe, data = workload.recipe, workload.dataset.to(workload.device)
         self.workload = replace(workload, dataset=data)
-        self.loss = workload.loss
+        self.loss = replace(workload.loss, autocast=recipe.autocast)  # as the model was trained
         self.device, self.augment = torch.device(workload.device), recipe.augment
         self._scale = (recipe.mean or data.mean, recipe.std or data.std)
         ready = recipe.augment == Augment()

@@ -11,6 +11,7 @@ from ..accounting.checks import number, whole
 from .adversarial import nearest_wrong
 from .classifier import class_count, inputs_and_labels
 from .descent import Descent, trainable
+from .passes import share_of
 from .task import Kind, Task, Unlearned
 from .work import Work, one_pass
 
@@ -20,7 +21,8 @@ class Amun(Descent):
     """Adversarial machine unlearning (Ebrahimpour-Boroojeny et al. 2025): PGD-50 in ℓ2 for the nearest adversarial examples.
 
     With `retain`, it trains on D_r ∪ D_A; without, on D_f ∪ D_A, for those who no longer have D_r. `radius` is where the
-    search begins, in the units of the model's inputs; it doubles until the label turns.
+    search begins, in the units of the model's inputs; it doubles until the label turns. `pass_share` is how much of D_f is
+    attacked, and how much of the data one epoch sees: all of it in the paper.
     """
 
     name: ClassVar[str] = "amun"
@@ -29,21 +31,24 @@ class Amun(Descent):
     retain: bool = True
     radius: float = 0.1
     attack_steps: int = 50
+    pass_share: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         number("radius", self.radius, above=0.0)
         whole("attack_steps", self.attack_steps)
+        number("pass_share", self.pass_share, above=0.0, most=1.0)
 
     def __call__(self, task: Task) -> Unlearned:
         """Unlearn."""
         forget, optimizer = task.forgotten(self.name), self.optimizer(trainable(task.model))
         with Work(self, task) as work:
             class_count(self.name, task.model, forget)
+            forget = share_of(forget, self.pass_share)
             work.model.eval()
             examples, labels, resisted = self._attack(work, forget)
             work.model.train()
-            source = task.retain if self.retain else forget
+            source = share_of(task.retain, self.pass_share) if self.retain else forget
             lessons = _Lessons(source, examples, labels)
             for _, batch in self.stream(work, lessons):
                 work.step(optimizer, task.loss(task.model, batch), total=self.total(lessons))

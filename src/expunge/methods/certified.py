@@ -21,8 +21,8 @@ from .work import Work, batch_size
 class Certified(Described):
     """What every certified method is told. `fine_tune` follows the noise, and costs nothing in (ε, δ).
 
-    clean, public, recompute and autocast are those of `expunge.unlearn`. `simulate` is a seed for the noise: reproducible,
-    for research, and its certificate verifies as nothing.
+    clean, public, recompute, statistics_batches and autocast are those of `expunge.unlearn`. `simulate` is a seed for the
+    noise: reproducible, for research, and its certificate verifies as nothing.
     """
 
     name: ClassVar[str]
@@ -35,6 +35,7 @@ class Certified(Described):
     accountant: Accountant = "gaussian"
     public: Sequence[str] = ()
     recompute: dict[str, Callable[[nn.Module], Tensor]] | None = None
+    statistics_batches: int = 100
     autocast: torch.dtype | None = None
     simulate: int | None = None
 
@@ -56,6 +57,7 @@ class Certified(Described):
                 recompute=self.recompute,
                 forget=task.forget_indices,
                 indices=task.indices,
+                statistics_batches=self.statistics_batches,
                 autocast=self.autocast,
                 simulate=self.simulate,
                 progress=work.meter,

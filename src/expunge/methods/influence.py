@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ..accounting.checks import number, whole
 from .descent import trainable
+from .passes import share_of
 from .settings import Described
 from .task import Kind, Task, Unlearned
 from .work import Work, batch_size
@@ -21,6 +22,7 @@ class Influence(Described):
 
     θ ← θ + alpha · F⁻¹ (n_f/n) (ḡ_f − ḡ_r), with ḡ the mean gradients of D_f and D_r. F⁻¹ is applied in one pass over
     `fisher_samples` retained samples, in memory of two gradients. alpha is searched per task there; there is no one default.
+    `pass_share` is how much of D_f and of D_r the mean gradients are taken over: all of both in the paper.
     """
 
     name: ClassVar[str] = "influence"
@@ -28,18 +30,20 @@ class Influence(Described):
 
     alpha: float = 1.0
     fisher_samples: int = 1000
+    pass_share: float = 1.0
 
     def __post_init__(self) -> None:
         number("alpha", self.alpha, least=0.0)
         whole("fisher_samples", self.fisher_samples)
+        number("pass_share", self.pass_share, above=0.0, most=1.0)
 
     def __call__(self, task: Task) -> Unlearned:
         """Unlearn."""
         forget, parameters = task.forgotten(self.name), trainable(task.model)
         with Work(self, task) as work:
             work.model.eval()
-            gone, lost = _mean_gradient(work, forget, parameters)
-            kept, stayed = _mean_gradient(work, task.retain, parameters)
+            gone, lost = _mean_gradient(work, share_of(forget, self.pass_share), parameters)
+            kept, stayed = _mean_gradient(work, share_of(task.retain, self.pass_share), parameters)
             direction = (gone - kept) * (lost / (lost + stayed))
             move = self._through_fisher(work, direction, parameters)
             with torch.no_grad():

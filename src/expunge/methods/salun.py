@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ..accounting.checks import number
 from .classifier import class_count, inputs_and_labels, wrong_labels
 from .descent import Descent, trainable
+from .passes import share_of
 from .task import Kind, Task, Unlearned
 from .work import Work, one_pass
 
@@ -20,16 +21,19 @@ class SalUn(Descent):
 
     `fraction` of the weights may move: those where the gradient of D_f's loss is largest, all layers ranked together. The
     paper's is one half. Epochs are the paper's; the learning rate is its code's default, and is searched there per task.
+    `pass_share` is how much of D_f the saliency rests on, and how much of D_f and D_r one epoch sees: all in the paper.
     """
 
     name: ClassVar[str] = "salun"
     kind: ClassVar[Kind] = "empirical"
 
     fraction: float = 0.5
+    pass_share: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         number("fraction", self.fraction, above=0.0, most=1.0)
+        number("pass_share", self.pass_share, above=0.0, most=1.0)
 
     def __call__(self, task: Task) -> Unlearned:
         """Unlearn."""
@@ -39,6 +43,7 @@ class SalUn(Descent):
         )  # decay is added before the mask, not after it
         with Work(self, task) as work:
             classes = class_count(self.name, task.model, forget)
+            forget, retain = (share_of(source, self.pass_share) for source in (forget, task.retain))
             mask = self._saliency(work, forget, parameters)
 
             def only_salient() -> None:
@@ -46,7 +51,7 @@ class SalUn(Descent):
                     if parameter.grad is not None:
                         parameter.grad.add_(parameter.detach(), alpha=self.weight_decay).mul_(keep)
 
-            for _, batch in self.stream(work, _Lessons(forget, task.retain, classes)):
+            for _, batch in self.stream(work, _Lessons(forget, retain, classes)):
                 work.step(optimizer, task.loss(task.model, batch), edit=only_salient)
         return work.done(salient=sum(int(keep.sum()) for keep in mask))
 

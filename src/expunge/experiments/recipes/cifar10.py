@@ -54,6 +54,18 @@ def _honest(settings: dict[str, Any]) -> tuple[Line, ...]:
         Line(label="output perturbation", method=perturbed, ours=True),
         Line(label="from scratch, as many steps", method=FromPublic(replace(recipe, steps=STEPS))),
         Line(label="retrained", method=Retrain()),
+        *(_gentle(target, recipe) if recipe.optimizer == "adamw" else ()),
+    )
+
+
+def _gentle(target: dict[str, Any], recipe: FineTune) -> tuple[Line, ...]:
+    """Both again at a tenth of the ViT's learning rate, which takes from a model what the noise left of it."""
+    rate = recipe.lr / 10.0
+    perturbed = OutputPerturbation(**target, fine_tune=replace(recipe, steps=STEPS - 1, lr=rate))
+    scratch = FromPublic(replace(recipe, steps=STEPS, lr=rate))
+    return (
+        Line(label=f"output perturbation, lr {rate:g}", method=perturbed, ours=True),
+        Line(label=f"from scratch, lr {rate:g}", method=scratch, ours=True),
     )
 
 
@@ -192,7 +204,7 @@ RECIPES = (
         source="table tab:cifar10-perclass",
         claim="Block-wise NFT matches retraining on UA and MIA and stays close on RA and TA, whatever the class.",
         note="For class 5 this table prints TA = 84.33, and table tab:emp-comparison 83.37.",
-        fewer=("class 0", "class 5"),
+        fewer=("class 5",),
         panels=tuple(map(_one_class, PER_CLASS)),
         shows=AUDITED,
     ),
@@ -226,6 +238,7 @@ RECIPES = (
         title="CIFAR-10, ViT-Tiny: the number of blocks",
         source="tables tab:k_ablation and tab:k_ablation_eps30",
         claim="From k = 2 to 32 the final accuracy stays within half a point (ε = 50) or a point (ε = 30).",
+        fewer=("ε = 50",),
         panels=tuple(
             _vit_panel(
                 f"ε = {epsilon:g}", epsilon, _rotations(2, 4, 8, 16, 32),
@@ -272,7 +285,7 @@ RECIPES = (
         title="CIFAR-10, ViT-Tiny: an overestimated Δ",
         source="figure fig:delta-overestimation",
         claim="Overestimating Δ by up to 30 % keeps the final accuracy; more costs accuracy.",
-        fewer=("1 × Δ", "1.3 × Δ", "2 × Δ"),
+        fewer=("1 × Δ", "2 × Δ"),
         panels=tuple(
             _panel(
                 f"{factor:g} × Δ", VIT, RandomDeletion(0.1),

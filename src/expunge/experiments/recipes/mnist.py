@@ -95,7 +95,7 @@ def honest(
         ),
         Line(
             label="output perturbation, shrunk, Adam",
-            method=OutputPerturbation(**target, keep=_kept(epsilon, gap, delta), fine_tune=adam(STEPS - 1)),
+            method=OutputPerturbation(**target, keep=kept(epsilon, gap, delta), fine_tune=adam(STEPS - 1)),
             ours=True,
         ),
         Line(label="from scratch, SGD", method=FromPublic(fine_tuning(STEPS))),
@@ -104,7 +104,8 @@ def honest(
     )
 
 
-def _kept(epsilon: float, gap: float, delta: float) -> float:
+def kept(epsilon: float, gap: float, delta: float) -> float:
+    """Of weights and noise: as much as `compare` keeps."""
     return settings_of("mnist-mlp", "laptop").schedule(gap, gaussian.mu(epsilon, delta))["keep"]
 
 

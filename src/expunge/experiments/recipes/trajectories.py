@@ -32,10 +32,14 @@ class Trajectory:
         about = LAPTOP.get(self.workload) if scale == "laptop" else None
         if about is None:
             return self
-        said = f"Scaled for two cores: a short training, and pairs: {about.pairs}."
-        return replace(self, training={**self.training, **about.training}, pairs=about.pairs, scaled=said)
+        steps, pairs = about.pair_steps, f"{about.pairs} pair" + ("s" if about.pairs > 1 else "")
+        said = f"Scaled for two cores: {pairs}, trained in {steps} steps ({about.says})."
+        every = max(1, steps // LOOKS)
+        training = {**self.training, **about.training, "steps": steps}
+        return replace(self, training=training, pairs=about.pairs, every=every, scaled=said)
 
 
+LOOKS = 8  # at a scaled run, each of both models
 CLAIM = "Accuracy is high long before Δ has grown: an early checkpoint has both."
 _REQUESTS: tuple[tuple[str, str, str, Deletion], ...] = (
     ("random10", "10p", "random 10 % removed", RandomDeletion(0.1)),

@@ -58,9 +58,9 @@ def _trajectory(document: Document) -> list[Figure]:
         Figure(
             name=document["name"],
             title=document["title"],
-            says=f"The largest of {len(pairs)} gaps is {max(gaps[-1]):.3g} after {steps[-1]} steps.",
+            says=f"The {_largest(len(pairs))} is {max(gaps[-1]):.3g} after {steps[-1]} steps.",
             x=Axis("training step"),
-            y=Axis("Δ, mean and range over pairs"),
+            y=Axis("Δ, mean and range over pairs" if len(pairs) > 1 else "Δ, one pair"),
             series=(_banded("Δ", steps, gaps, "blue"),),
             marks=marks,
         ),
@@ -73,6 +73,10 @@ def _trajectory(document: Document) -> list[Figure]:
             series=(_banded("test accuracy", steps, accuracies, "orange"),),
         ),
     ]
+
+
+def _largest(pairs: int) -> str:
+    return f"largest of {pairs} gaps" if pairs > 1 else "gap of one pair"
 
 
 def _curves(document: Document, panel: Mapping[str, Any]) -> Figure:

@@ -54,6 +54,23 @@ def spread(rows: Sequence[Row], measure: str) -> Spread | None:
     return Spread(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
 
 
+def apart(ours: Spread, theirs: Spread) -> str:
+    """How two means compare."""
+    points = ours.mean - theirs.mean
+    size = f"{abs(points):.1f}"
+    return "level with" if size == "0.0" else f"{size} points {'above' if points > 0.0 else 'below'}"
+
+
+def doubt(ours: Spread, theirs: Spread) -> str:
+    """What stands against reading anything into the difference of two means; nothing, where the seeds allow it."""
+    deviations = [one.deviation for one in (ours, theirs) if one.deviation is not None]
+    if apart(ours, theirs) == "level with":
+        return ""
+    if not deviations:
+        return "; one seed"
+    return "; the seeds differ by more" if abs(ours.mean - theirs.mean) <= max(deviations) else ""
+
+
 def agreement(rows: Sequence[Row], paper: Mapping[str, float]) -> dict[str, bool]:
     """For each accuracy that the paper states: is ours within `CLOSE` points of it? A line that diverged has none."""
     failed = all("failed" in row for row in rows)

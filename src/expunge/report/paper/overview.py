@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .measures import CLOSE, agreement, spread
+from .measures import CLOSE, agreement, apart, doubt, spread
 from .page import best
 
 Document = Mapping[str, Any]
@@ -44,7 +44,10 @@ def _experiment(document: Document) -> list[str]:
 def _trajectory(document: Document) -> list[str]:
     gap, paper = document["calibration"]["proximity"]["gap"], document.get("paper")
     said = "The paper prints no Δ for it" if paper is None else f"The paper's Δ is {paper:g}"
-    return [f"{said}; the largest of {len(document['calibration']['pairs'])} pairs here is {gap:.3g}."]
+    pairs = document["calibration"]["pairs"]
+    whose = f"the largest of {len(pairs)} pairs" if len(pairs) > 1 else "that of one pair"
+    steps = next((f" after {pair['trajectory'][-1]['step']} steps" for pair in pairs if "trajectory" in pair), "")
+    return [f"{said}; {whose} here is {gap:.3g}{steps}."]
 
 
 def _panels(document: Document, scaled: str) -> list[str]:
@@ -71,7 +74,9 @@ def _measured(panel: Mapping[str, Any]) -> str:
     found: list[str] = []
     for line in panel["lines"]:
         value = spread(line["rows"], "final")
-        found.append(f"{line['label']} " + ("diverged" if value is None else f"{value.mean:.1f}"))
+        failed = sum("failed" in row for row in line["rows"])
+        some = f" ({failed} of {len(line['rows'])} seeds diverged)" if failed else ""
+        found.append(f"{line['label']} " + ("diverged" if value is None else f"{value.mean:.1f}{some}"))
     return "<br>".join(found)
 
 
@@ -97,22 +102,23 @@ def _printed(panel: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _gain(panel: Mapping[str, Any]) -> Iterator[str]:
-    """Blocks against none, wherever both came to an end."""
+    """Blocks against none, wherever both came to an end that is more than chance."""
     for ours in (False, True):
         whole, parts = (
             best(panel, lambda line, name=name, ours=ours: line["method"] == name and line["ours"] == ours)
             for name in ("nft", "blockwise_nft")
         )
-        if whole and parts:
-            yield f"{parts[0]} ends {parts[1] - whole[1]:+.1f} points from {whole[0]}"
+        if whole and parts and max(whole[1].mean, parts[1].mean) >= CHANCE:
+            words, against = apart(parts[1], whole[1]), doubt(parts[1], whole[1])
+            yield f"{parts[0]} ends {words} {whole[0]}" + (f" ({against[2:]})" if against else "")
 
 
 def _scratch(panel: Mapping[str, Any]) -> Iterator[str]:
     certified = best(panel, lambda line: line["kind"] == "certified")
     scratch = best(panel, lambda line: line["method"] == "from_public")
     if certified and scratch:
-        points = certified[1] - scratch[1]
-        yield f"the best certified line ({certified[0]}) ends {points:+.1f} points from the best from scratch"
+        words, against = apart(certified[1], scratch[1]), doubt(certified[1], scratch[1])
+        yield f"the best certified line ({certified[0]}) ends {words} the best from scratch ({scratch[0]}{against})"
 
 
 def _noise(documents: Sequence[Document]) -> Iterator[list[str]]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .figures import figures
-from .measures import CLOSE, MEASURES, PERCENT, agreement, spread
+from .measures import CLOSE, MEASURES, PERCENT, Spread, agreement, apart, doubt, spread
 
 Document = Mapping[str, Any]
 
@@ -34,7 +34,7 @@ def _findings(document: Document) -> list[str]:
 
 def _papers_gap(document: Document) -> list[str]:
     paper, ours = document.get("paper"), document["calibration"]["proximity"]["gap"]
-    return [] if paper is None else [f"The paper uses Δ = {paper:g}; the largest gap here is {ours:.3g}."]
+    return [] if paper is None else [f"The paper uses Δ = {paper:g}; here it is {ours:.3g}."]
 
 
 def _verdicts(panel: Mapping[str, Any], scaled: str) -> list[str]:
@@ -97,7 +97,7 @@ def _fate(panel: Mapping[str, Any], wanted: Callable[[Mapping[str, Any]], bool])
         return ""
     rows = next(line["rows"] for line in panel["lines"] if wanted(line) and line["label"] == found[0])
     lowest = spread(rows, "lowest")
-    return f"{found[0]} falls to {lowest.mean:.1f} % and ends at {found[1]:.1f} %" if lowest else ""
+    return f"{found[0]} falls to {lowest.mean:.1f} % and ends at {found[1].mean:.1f} %" if lowest else ""
 
 
 def _of(method: str, ours: bool) -> Callable[[Mapping[str, Any]], bool]:
@@ -111,22 +111,23 @@ def _worth(panel: Mapping[str, Any]) -> list[str]:
     if certified is None or scratch is None:
         return []
     (name, ours), (rival, theirs) = certified, scratch
-    verdict = "better" if ours > theirs else "worse" if ours < theirs else "no better"
-    tail = f"; retraining reaches {exact[1]:.1f}" if exact else ""
+    tail = f"; retraining reaches {exact[1].mean:.1f}" if exact else ""
     return [
-        f"the best certified line ({name}) ends at {ours:.1f} %, {abs(ours - theirs):.1f} points {verdict} than as many "
-        f"steps from scratch ({rival}, {theirs:.1f} %){tail}."
+        f"the best certified line ({name}) ends at {ours.mean:.1f} %, {apart(ours, theirs)} the best from scratch in as "
+        f"many steps ({rival}, {theirs.mean:.1f} %{doubt(ours, theirs)}){tail}."
     ]
 
 
-def best(panel: Mapping[str, Any], wanted: Callable[[Mapping[str, Any]], bool]) -> tuple[str, float] | None:
-    """The line that ends best, of those that are wanted."""
+def best(panel: Mapping[str, Any], wanted: Callable[[Mapping[str, Any]], bool]) -> tuple[str, Spread] | None:
+    """The line that ends best, of those that are wanted and did not diverge in any seed."""
     found = [
-        (line["label"], value.mean)
+        (line["label"], value)
         for line in panel["lines"]
-        if wanted(line) and (value := spread(line["rows"], "final"))
+        if wanted(line)
+        and not any("failed" in row for row in line["rows"])
+        and (value := spread(line["rows"], "final"))
     ]
-    return max(found, key=lambda pair: pair[1], default=None)
+    return max(found, key=lambda pair: pair[1].mean, default=None)
 
 
 def _body(document: Document, folder: str) -> list[str]:
