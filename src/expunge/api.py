@@ -223,11 +223,6 @@ def unlearn(
             "a clean phase moves a clipped model, and 2 × model_clip no longer bounds the gap. Use one of them."
         )
     design = _design_of(plan, design)
-    if plan.proximity.design not in (None, json.dumps(design.describe(), sort_keys=True)):
-        raise ProximityError(
-            "the proximity was calibrated in other blocks than this version of Expunge makes of the design. Calibrate "
-            "and plan again."
-        )
     finds_bases = isinstance(design, subspaces.KeepSpace) and design.bases is not None
     if (clean is not None or finds_bases) and (accumulate != 1 or autocast is not None):
         raise ConfigError(
@@ -274,14 +269,21 @@ def unlearn(
 
 def _design_of(plan: planning.Plan, given: subspaces.Design | None) -> subspaces.Design:
     """The plan's design: rebuilt from its description, or the one that was given, which must be the same."""
-    if given is None:
-        return subspaces.from_description(plan.design)
-    if isinstance(given, subspaces.Design) and given.describe() != json.loads(json.dumps(plan.design)):  # pyright: ignore[reportUnnecessaryIsInstance]
+    design = subspaces.from_description(plan.design) if given is None else given
+    if not isinstance(design, subspaces.Design):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError(f"design must be a block design, such as expunge.Permutation(4); got {design!r:.60}.")
+    described = design.describe()
+    if given is not None and described != json.loads(json.dumps(plan.design)):
         raise ConfigError(
-            f"design is not the one that the plan was made with: it is {json.dumps(given.describe()):.200}, and the plan's "
+            f"design is not the one that the plan was made with: it is {json.dumps(described):.200}, and the plan's "
             f"{json.dumps(plan.design):.200}. Make the plan for this model and design."
         )
-    return given
+    if plan.proximity.design not in (None, json.dumps(described, sort_keys=True)):
+        raise ProximityError(
+            "the proximity was calibrated in other blocks than this version of Expunge makes of the design. Calibrate and "
+            "plan again."
+        )
+    return design
 
 
 def _certify(plan: planning.Plan, record: Record, looks: int, after: Certificate | None) -> Certificate:

@@ -148,7 +148,7 @@ def test_it_is_the_plain_loop(small):
     got, model = network(), network()
     got[4] = model[4] = nn.Identity()  # no dropout, whose draws the plain loop would have to repeat
     train(got, Stream(small), replace(recipe, epochs=2), seed=3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-3, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
     x, y = (small.inputs.float() - 127.5) / 74.0, small.labels
     for epoch in range(2):
