@@ -42,6 +42,8 @@ def main() -> None:
     right = (bare(inputs).argmax(-1) == dataset.tensors[1]).float().mean().item()
     if accelerator.is_main_process:
         print(f"{accelerator.num_processes} processes, epsilon {outcome.certificate.epsilon:.4g}, accuracy {right:.1%}")
+    accelerator.wait_for_everyone()  # whoever leaves while another still listens can bring both down
+    torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -45,6 +45,8 @@ def main() -> None:
     right = (shared.module(inputs).argmax(-1) == dataset.tensors[1]).float().mean().item()
     if fabric.is_global_zero:
         print(f"{fabric.world_size} processes, epsilon {outcome.certificate.epsilon:.4g}, accuracy {right:.1%}")
+    fabric.barrier()  # whoever leaves while another still listens can bring both down
+    torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":
