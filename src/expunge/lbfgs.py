@@ -21,12 +21,9 @@ class Lbfgs(torch.optim.LBFGS):
 
     def __init__(self, params: Iterable[Tensor], lr: float = 1.0) -> None:
         search = {"max_iter": 1, "max_eval": LOOKS, "line_search_fn": "strong_wolfe"}
-        own: dict[str, Any] = {
-            **search,
-            "tolerance_grad": 0.0,
-            "tolerance_change": 0.0,
-        }  # who calls decides where it ends
-        super().__init__(params, lr=lr, **own)
+        endless = {"tolerance_grad": 0.0, "tolerance_change": 0.0}  # who calls decides where it ends
+        settings: dict[str, Any] = {**search, **endless}
+        super().__init__(params, lr=lr, **settings)
 
     def step(self, closure: Callable[[], Any]) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """One iteration; the loss where it began."""
